@@ -1,0 +1,79 @@
+"""Every exception that ropewalk raises, sorted by whose fault it is. Refuses to hold behaviour: a class, its ids, its sentence.
+
+RopewalkError
+├── LocalProtocolError      we: about to say what this CLI must not hear; nothing was written
+├── UsageError              the caller: options that can't be meant; nothing was started
+│   ├── FolderMissing           the working folder does not exist
+│   └── CliNotFound             no ``claude`` to run
+├── LinkBroken              the road: a pipe, socket or runner went away
+├── RequestFailed           the CLI: it said no to a request of ours
+│   └── RequestTimedOut         … or nothing at all within the deadline
+├── TurnFailed              the turn: it ended in an error (raised only by calls that promise an answer)
+└── SessionGone             nobody is left to ask: the process has ended
+"""
+
+from __future__ import annotations
+
+
+class RopewalkError(Exception):
+    """The root: catch this to catch everything that ropewalk itself raises."""
+
+
+class LocalProtocolError(RopewalkError):
+    """We were about to say something that this CLI, or this moment, does not allow. Nothing was written."""
+
+
+class UsageError(RopewalkError, ValueError):
+    """The options can't be meant. Nothing was started; the sentence says what to change."""
+
+
+class FolderMissing(UsageError):
+    """The working folder does not exist. There is no fallback to another one."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(f"the folder {folder} does not exist; create it or choose another cwd")
+        self.folder = folder
+
+
+class CliNotFound(UsageError):
+    """No ``claude`` to run."""
+
+    def __init__(self, looked_for: str) -> None:
+        super().__init__(
+            f"no Claude Code CLI found ({looked_for}); install it with `npm install -g @anthropic-ai/claude-code`, "
+            "or name it with the option cli= or the variable ROPEWALK_CLI"
+        )
+        self.looked_for = looked_for
+
+
+class LinkBroken(RopewalkError):
+    """The pipe, socket or runner to the CLI went away, or could not be opened."""
+
+
+class RequestFailed(RopewalkError):
+    """The CLI answered a control request with ``subtype: error``."""
+
+    def __init__(self, request_id: str, subtype: str, reason: str, code: str | None = None) -> None:
+        super().__init__(f"{subtype}: {reason}")
+        self.request_id, self.subtype, self.reason, self.code = request_id, subtype, reason, code
+
+
+class RequestTimedOut(RequestFailed):
+    """The CLI gave no answer within the deadline. A late one is dropped. 2.1.37 never answers subtypes that it does not know."""
+
+
+class TurnFailed(RopewalkError):
+    """The turn ended in an error. ``subtype`` and ``errors`` are the CLI's own words."""
+
+    def __init__(self, subtype: str, errors: tuple[str, ...], session_id: str | None = None) -> None:
+        super().__init__(f"the turn failed ({subtype}): {'; '.join(errors) or 'no reason given'}")
+        self.subtype, self.errors, self.session_id = subtype, errors, session_id
+
+
+class SessionGone(RopewalkError):
+    """The process has ended: every waiter and every later call gets this, with the exit code and the last words on stderr."""
+
+    def __init__(self, why: str, exit_code: int | None = None, stderr: tuple[str, ...] = ()) -> None:
+        words = "\n".join(stderr[-10:])
+        super().__init__(f"{why}\n{words}" if words else why)
+        self.why, self.exit_code, self.stderr = why, exit_code, stderr
