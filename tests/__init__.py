@@ -1,0 +1,1 @@
+"""The tests, importable as one package: `from tests.demand import demand`."""
