@@ -1,0 +1,99 @@
+"""Which turn took which prompt. Prompts and results are not one to one: refuses to count them against each other."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from .messages import CommandLifecycle, Result
+
+
+class PromptState(Enum):
+    SENT = "sent"
+    TAKEN = "taken"
+    DONE = "done"
+    WITHDRAWN = "withdrawn"
+
+
+class Turn(Struct, frozen=True):
+    """A turn that ended. ``prompts`` are the uuids of ours that it answered; none when nobody asked for it."""
+
+    number: int
+    prompts: tuple[str, ...]
+    result: Result
+    cost_usd: float
+
+
+REMEMBERED = 1024
+"""Finished prompts whose fate is kept."""
+
+
+class Turns:
+    """Follows receipts: the echo of a prompt, ``command_lifecycle``, the uuids that 2.1.326 puts on init and result."""
+
+    __slots__ = ("_notified", "_receipts", "_taken", "count", "prompts")
+
+    def __init__(self) -> None:
+        self.prompts: dict[str, PromptState] = {}
+        self.count = 0
+        self._taken: list[str] = []  # by the turn that runs, or by the one about to begin
+        self._notified = False  # a background task ended since the last result: the next turn may be nobody's
+        self._receipts = False  # this CLI tells receipts by itself
+
+    @property
+    def waiting(self) -> list[str]:
+        """Prompts that were sent and that no turn has taken."""
+        return [uuid for uuid, state in self.prompts.items() if state is PromptState.SENT]
+
+    @property
+    def under_way(self) -> list[str]:
+        """Prompts that a turn has taken and not finished."""
+        return list(self._taken)
+
+    def sent(self, uuid: str) -> None:
+        self.prompts.setdefault(uuid, PromptState.SENT)
+
+    def took(self, uuid: str | None) -> None:
+        """A receipt. A prompt that is done stays done: a repeated uuid is echoed but not run again."""
+        if uuid is not None and self.prompts.get(uuid) is PromptState.SENT:
+            self.prompts[uuid] = PromptState.TAKEN
+            self._taken.append(uuid)
+
+    def lifecycle(self, message: CommandLifecycle) -> None:
+        self._receipts = True
+        if message.state in ("started", "completed"):
+            self.took(message.command_uuid)
+        elif message.state in ("cancelled", "discarded", "refused") and message.command_uuid in self.prompts:
+            self._end(message.command_uuid, PromptState.WITHDRAWN)
+
+    def notified(self) -> None:
+        self._notified = True
+
+    def ended(self, result: Result, cost: float) -> Turn:
+        """The turn that ``result`` ends, with the prompts that it answers."""
+        for uuid in result.user_message_uuids or ([result.user_message_uuid] if result.user_message_uuid else []):
+            self.took(uuid)
+        if not self._taken:
+            self._guess(result)
+        prompts = tuple(self._taken)
+        for uuid in prompts:
+            self._end(uuid, PromptState.DONE)
+        self.count += 1
+        self._notified = False
+        return Turn(self.count, prompts, result, cost)
+
+    def _guess(self, result: Result) -> None:
+        """No receipt came (a local command, an interrupt or a failure before the model spoke, on older CLIs): the oldest waits no longer."""
+        nobody = result.origin is not None or self._notified or self._receipts
+        waiting = self.waiting
+        if waiting and not nobody:
+            self.took(waiting[0])
+
+    def _end(self, uuid: str, state: PromptState) -> None:
+        if uuid in self._taken:
+            self._taken.remove(uuid)
+        self.prompts.pop(uuid, None)
+        self.prompts[uuid] = state
+        while len(self.prompts) > REMEMBERED and next(iter(self.prompts.values())) in (PromptState.DONE, PromptState.WITHDRAWN):
+            del self.prompts[next(iter(self.prompts))]
