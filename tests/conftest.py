@@ -1,4 +1,4 @@
-"""What holds for every test: how hypothesis searches, and a list of all that was collected. Fixtures live beside the tests that use them."""
+"""What holds for every test: how hypothesis searches, and the list of all that was collected. Holds no fixtures."""
 
 from __future__ import annotations
 

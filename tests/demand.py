@@ -1,4 +1,4 @@
-"""Links tests to the demands they prove, and counts what is proven. Knows the manifest and the marker; collects and prints nothing."""
+"""Links tests to the demands they prove, and counts what is proven. Knows manifest and marker; collects and prints nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def faults(demands: Mapping[str, Demand], links: Mapping[Pair, list[str]]) -> li
         elif tag in demands[id].explained:
             found.append(f"{id} {tag} is explained in the manifest and proven by {where}: it can only be one of them")
     for demand in demands.values():
-        found += [f"{demand.id} explains {tag}, a tag that it does not have" for tag in demand.explained if tag not in demand.tags]
+        found += [
+            f"{demand.id} explains {tag}, a tag that it does not have" for tag in demand.explained if tag not in demand.tags
+        ]
     return found
 
 

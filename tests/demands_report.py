@@ -72,7 +72,9 @@ def main() -> int:
             if options.open and state_of(demand, tag, links) == "open":
                 print(f"open  {demand.id} {tag}  {demand.says}")
             if options.tests:
-                print("\n".join(f"{demand.id} {tag}  {test}" for test in links.get((demand.id, tag), [])) or f"{demand.id} {tag}  –")
+                print(
+                    "\n".join(f"{demand.id} {tag}  {test}" for test in links.get((demand.id, tag), [])) or f"{demand.id} {tag}  –"
+                )
     print("\n".join(counts(demands, links, tags)))
     wrong = faults(everything, links)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)

@@ -112,6 +112,7 @@ def test_a_link_without_ids_or_with_an_unknown_tag_is_refused_where_it_is_writte
 
 def test_marks_reach_functions_classes_and_parameters_but_not_what_is_skipped(pytester: pytest.Pytester) -> None:
     """ours"""
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
     items = pytester.getitems(
         """
         import pytest

@@ -1,0 +1,89 @@
+# `make run` shows it working, `make test` proves it. Both set up what they need on a machine with Python 3.11 or newer.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
+WORKERS ?= 2
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+CODE := src tests tools $(wildcard bench)
+
+# What a newcomer sees first: a prompt, streamed text, a question, an answer, a result, on the scripted CLI.
+DEMO := $(BIN)/ropewalk run --no-hub --sim "Tidy up this folder"
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.NOTPARALLEL:
+.PHONY: help run test check bench demands format lint imports types fast map lock clis clean distclean
+
+help:
+	@echo "make run      show it working: the terminal demo on the scripted CLI"
+	@echo "make test     everything that CI runs: check, real CLIs (offline), demands"
+	@echo "make check    format, lint, imports, types, fast tests; under a minute"
+	@echo "make bench    speed beside the official SDK, measured in one run"
+	@echo "make demands  what is proven, explained and open      (ARGS='--open --only 002')"
+	@echo "make format   rewrite the code in the house's format  make map   the module map in docs/architecture.md"
+	@echo "make lock     resolve requirements/ anew (needs uv)   make clean, distclean"
+
+run: .venv/.ready
+	@$(DEMO)
+
+test: .venv/.ready lint imports types clis demands
+	@echo "== all tests"
+	@$(PYTEST)
+
+check: .venv/.ready lint imports types fast
+
+fast: .venv/.ready
+	@echo "== fast tests"
+	@$(PYTEST) -q -m "not real and not slow"
+
+lint: .venv/.ready
+	@echo "== format and lint"
+	@$(BIN)/ruff format --check --quiet $(CODE) || { echo "make format puts this right:"; $(BIN)/ruff format --check $(CODE); exit 1; }
+	@$(BIN)/ruff check $(CODE)
+
+imports: .venv/.ready
+	@echo "== imports"
+	@$(BIN)/lint-imports --no-logo
+
+types: .venv/.ready
+	@echo "== types"
+	@$(BIN)/mypy $(CODE)
+
+demands: .venv/.ready
+	@echo "== demands"
+	@$(BIN)/python -m tests.demands_report $(ARGS)
+
+bench: .venv/.ready
+	@$(BIN)/python tools/set_up.py bench
+	@$(BIN)/python -m bench $(ARGS)
+
+format: .venv/.ready
+	@$(BIN)/ruff check --fix --quiet $(CODE) || true
+	@$(BIN)/ruff format $(CODE)
+
+map: .venv/.ready
+	@$(BIN)/python tools/module_map.py
+
+# The real CLIs that the tests drive, in the user's cache folder, shared by all clones; quick when they are there.
+clis: .venv/.ready
+	@$(BIN)/python tools/set_up.py node
+	@$(BIN)/python tools/install_clis.py
+
+.venv/.ready: requirements/dev.txt pyproject.toml tools/set_up.py
+	@test -n "$(PYTHON)" || { echo "set-up: no Python 3.11 or newer with venv found (Debian, Ubuntu: apt install python3-venv);" \
+		"name one with: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) tools/set_up.py
+
+UV := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header
+lock:
+	$(UV) $(ARGS) pyproject.toml --group dev --extra mcp --extra fast -o requirements/dev.txt
+	$(UV) $(ARGS) --group bench -c requirements/dev.txt -o requirements/bench.txt
+	$(UV) $(ARGS) --group node -o requirements/node.txt
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests tools $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv
