@@ -1,4 +1,4 @@
-"""A place for one real CLI: an ordinary user's home and project, argv to run a version there. Refuses to leave anything behind."""
+"""A place for one real CLI: an ordinary user's home and project, argv to run a version. Refuses to leave anything behind."""
 
 from __future__ import annotations
 

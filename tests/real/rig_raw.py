@@ -164,7 +164,7 @@ def as_bytes(line: Line | str | bytes) -> bytes:
 
 
 def asks(line: Line) -> bool:
-    return line["type"] == "control_request" and line["request"].get("subtype") == "can_use_tool"
+    return bool(line["type"] == "control_request" and line["request"].get("subtype") == "can_use_tool")
 
 
 def response_id(line: Line) -> str | None:

@@ -9,8 +9,12 @@ from typing import Any
 
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 SUMMARY = re.compile(r"create a detailed summary of (the|this|our) conversation|summary of the conversation so far")
-MAIN_TOOLS = {"Task", "Agent"}
-"""The tool that starts sub-agents; only the main thread has it in 2.1.37 and 2.1.62."""
+OWN_WORDS = "[Image: source: "
+"""2.1.326 adds the path of every image as a text of the user's."""
+AGENT_HEADER, AGENT_WORDS = "x-claude-code-agent-id", "cc_is_subagent=true"
+"""How 2.1.326 marks the calls of sub-agents."""
+MAIN_TOOLS, MAIN_WORDS = {"Task", "Agent"}, re.compile("You are an interactive|You are an agent working with the user")
+"""How the main thread is known on CLIs without that mark (2.1.37, 2.1.62, 2.1.120): it can start agents, or opens so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Asked:
     def prompts(self) -> list[str]:
         """Texts of the user's side without what the CLI puts in by itself between reminder marks."""
         texts = [w for m in self.messages if m.get("role") == "user" for w in words_of(m.get("content"))]
-        return [bare for w in texts if (bare := REMINDER.sub("", w).strip())]
+        return [bare for w in texts if (bare := REMINDER.sub("", w).strip()) and not bare.startswith(OWN_WORDS)]
 
     @property
     def prompt(self) -> str:
@@ -76,7 +80,11 @@ def kind_of(asked: Asked) -> str:
         return "summary"
     if not asked.tools:
         return "helper"  # titles, quota probes, file names of a command: none of them is given tools (measured, all)
-    return "main" if MAIN_TOOLS & set(asked.tools) else "agent"
+    if AGENT_HEADER in asked.headers or AGENT_WORDS in asked.system:
+        return "agent"
+    if MAIN_TOOLS & set(asked.tools) or MAIN_WORDS.search(asked.system):
+        return "main"
+    return "agent" if asked.headers.get("user-agent", "").startswith("claude-cli/") else "main"
 
 
 def blocks_of(content: Any) -> list[Mapping[str, Any]]:
