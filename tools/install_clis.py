@@ -167,7 +167,7 @@ def runnable_node() -> Path:
 
 
 def run(words: list[str], folder: Path) -> str:
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)  # noqa: S603 - our own words, no shell
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         raise CannotInstall(f"`{' '.join(words)}` failed with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout

@@ -17,7 +17,7 @@ Workers share the load with ``-n 2 --dist loadgroup``: all tests of one file and
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from ropewalk.sim.model import SimModel
 from tests.real import rig, rig_netns, rig_raw
 from tools.install_clis import CannotInstall, cli_path
 
-RawStart = Callable[..., AbstractAsyncContextManager[rig_raw.RawCli]]
+HERE = Path(__file__).parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,6 +42,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for v in (mark.args if mark else rig.VERSIONS)
         ]
         metafunc.parametrize("cli_version", wanted, indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.real)
 
 
 def cannot(why: str) -> None:
@@ -108,7 +114,7 @@ def bare_cli(place: rig.Place, cli_version: str) -> list[str]:
 
 
 @pytest.fixture
-def raw_cli(bare_cli: list[str], project: Path, cli_env: dict[str, str]) -> RawStart:
+def raw_cli(bare_cli: list[str], project: Path, cli_env: dict[str, str]) -> rig_raw.RawStart:
     def start(*args: str, **env: str) -> AbstractAsyncContextManager[rig_raw.RawCli]:
         return rig_raw.raw_cli([*bare_cli, *rig_raw.STREAM], *args, cwd=project, env={**cli_env, **env})
 

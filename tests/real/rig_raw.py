@@ -136,6 +136,10 @@ class RawCli:
             self._news.notify_all()
 
 
+RawStart = Callable[..., contextlib.AbstractAsyncContextManager[RawCli]]
+"""``raw_cli("--flag", NAME="value")``: flags after the stream-json ones, variables over those of the place."""
+
+
 @contextlib.asynccontextmanager
 async def raw_cli(argv: Sequence[str], *args: str, cwd: Path, env: dict[str, str]) -> AsyncIterator[RawCli]:
     """Start ``argv`` with ``args`` (after the stream-json flags); at the end its input is closed, then it is killed."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ropewalk.sim.model import SimModel, reply, tool
-from tests.real.conftest import RawStart
 from tests.real.rig import Place, versions
+from tests.real.rig_raw import RawStart
 
 ALL = versions("2.1.37", "2.1.62", "2.1.120", "2.1.326")
 
