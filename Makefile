@@ -48,7 +48,7 @@ imports: .venv/.ready
 
 types: .venv/.ready
 	@echo "== types"
-	@$(BIN)/mypy $(CODE)
+	@$(BIN)/mypy src tests tools
 
 demands: .venv/.ready
 	@echo "== demands"

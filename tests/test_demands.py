@@ -15,7 +15,8 @@ ONE = Demand("000-01", "It runs.", "notes", ("unit", "real"))
 
 def test_every_link_in_the_tree_names_a_demand_and_a_tag_that_it_has(request: pytest.FixtureRequest) -> None:
     """ours: what `make demands` refuses also fails the tests."""
-    assert faults(read_manifest(), links_of(request.session.stash[COLLECTED])) == []
+    collected = request.session.stash[COLLECTED]
+    assert faults(read_manifest(), links_of(collected)) == []
 
 
 def test_the_manifest_is_whole() -> None:

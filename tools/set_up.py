@@ -80,7 +80,7 @@ def locked(name: str) -> None:
     lock, stamp = f"requirements/{name}.txt", VENV / f".{name}.lock"
     if stamp.exists() and stamp.read_text() == fingerprint(lock):
         return
-    packages = (ROOT / lock).read_text().count("==")
+    packages = sum("==" in line and not line.startswith(" ") for line in (ROOT / lock).read_text().splitlines())
     say(f"installing {packages} packages from {lock}")
     pip_install(f"installing {lock}", "--require-hashes", "-r", lock)
     stamp.write_text(fingerprint(lock))
