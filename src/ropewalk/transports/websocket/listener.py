@@ -19,7 +19,7 @@ MAX_KNOWN = 32
 """Connections that have shown it: the link, its forerunners, and those that a hybrid CLI posts over."""
 
 HELD = 16 * 1024 * 1024
-"""Bytes that are read on while paused. A link left unread misses pings; the CLI then re-dials and (2.1.37, 2.1.62) loses lines."""
+"""Bytes that are read on while paused. A link left unread misses pings; the CLI then re-dials, and old ones lose lines."""
 
 LEAVE = 4001
 """The close code on which 2.1.62 ends by itself."""
