@@ -1,0 +1,87 @@
+"""``python -m ropewalk.sim.claude <flags of claude>``: the scripted CLI as a process. Refuses unknown flags as the real one does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from . import faults, flags, scenario
+from .ledger import Ledger
+from .program import Program
+from .session import Purse, Session, new_id
+from .versions import DEFAULT, VERSIONS, Traits, traits_of
+from .wire import Pipes, Wire
+
+DEMO = "demo"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run with these arguments (default: the process's own) and return the exit code."""
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        story = scenario.load(os.environ.get("ROPEWALK_SIM_SCENARIO") or DEMO)
+        traits = _traits(story)
+        asked = flags.parse(words, traits)
+        orders = faults.orders(os.environ.get("ROPEWALK_SIM_FAULT", ""))
+    except flags.Refused as refused:
+        return _refuse(refused.words, refused.code)
+    except (scenario.ScenarioError, faults.FaultError) as error:
+        return _refuse(f"sim claude: {error}", 2)
+    if asked.show_version:
+        sys.stdout.write(f"{traits.version} (Claude Code)\n")
+        return 0
+    _leave_on_signals()
+    program = Program(asked, story, _session(asked, story, traits), Wire(Pipes(), _ledger()), orders, _speed())
+    return asyncio.run(program.run())
+
+
+def _traits(story: scenario.Scenario) -> Traits:
+    name = os.environ.get("ROPEWALK_SIM_VERSION") or story.version or DEFAULT
+    traits = traits_of(name)
+    if traits is None:
+        raise scenario.ScenarioError(f"ROPEWALK_SIM_VERSION {name!r} is not known; one of {', '.join(VERSIONS)}")
+    return traits
+
+
+def _session(asked: flags.Flags, story: scenario.Scenario, traits: Traits) -> Session:
+    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    return Session(
+        traits=traits, id=asked.session_id or new_id(), cwd=os.getcwd(), config_dir=config, mode=asked.mode,
+        model=asked.model or story.model or traits.model, purse=Purse(traits.price), allow_rules=asked.allowed,
+        deny_rules=asked.denied, directories=[os.path.abspath(folder) for folder in asked.add_dirs],
+        bypass_launched=asked.skip_permissions or asked.may_skip_permissions or asked.mode == "bypassPermissions",
+    )  # fmt: skip
+
+
+def _ledger() -> Ledger | None:
+    path = os.environ.get("ROPEWALK_SIM_LEDGER")
+    return Ledger(path) if path else None
+
+
+def _speed() -> float:
+    """ROPEWALK_SIM_SPEED: 1 as written, 2 twice as fast, 0 without any delay."""
+    try:
+        return max(0.0, float(os.environ.get("ROPEWALK_SIM_SPEED", "1")))
+    except ValueError:
+        return 1.0
+
+
+def _leave_on_signals() -> None:
+    """Plain handlers: they work even while a write to a full pipe blocks the loop."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+
+
+def _refuse(words: str, code: int) -> int:
+    sys.stderr.write(words + "\n")
+    return code
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

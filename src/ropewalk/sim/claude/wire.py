@@ -1,0 +1,74 @@
+"""stdin and stdout of the stand-in: whole lines in, whole lines out, both noted first. Refuses to understand them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from .ledger import Ledger
+from .session import Json
+
+READ_SIZE = 64 * 1024
+
+
+class Road(Protocol):
+    """Where bytes come from and go to: the standard pipes, or a link (see links.py)."""
+
+    def start(self, feed: Callable[[bytes], None], ended: Callable[[], None]) -> None: ...
+    def write(self, line: bytes) -> None: ...
+
+
+class Pipes:
+    """The standard pipes. Reading is a thread of its own, so that any kind of file works; writing blocks, as on the real CLI."""
+
+    def start(self, feed: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        def read() -> None:
+            while chunk := os.read(0, READ_SIZE):
+                feed(chunk)
+            ended()
+
+        threading.Thread(target=read, name="stdin", daemon=True).start()
+
+    def write(self, line: bytes) -> None:
+        view = memoryview(line)
+        while view:
+            view = view[os.write(1, view) :]
+
+
+class Wire:
+    """Lines both ways over a road, with the ledger in front."""
+
+    def __init__(self, road: Road, ledger: Ledger | None) -> None:
+        self.road = road
+        self.lines_out = 0
+        self._ledger = ledger
+        self._rest = b""
+
+    def split(self, chunk: bytes) -> list[bytes]:
+        """The whole lines in what has come so far, without their ends."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self.note("in", line)
+        return lines
+
+    def last(self) -> list[bytes]:
+        """What stood after the last newline when the input ended."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            self.note("in", rest)
+        return [rest] if rest else []
+
+    def send(self, line: Json) -> None:
+        self.send_bytes(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+    def send_bytes(self, line: bytes, end: bytes = b"\n") -> None:
+        self.note("out", line)
+        self.lines_out += 1
+        self.road.write(line + end)
+
+    def note(self, direction: str, line: bytes) -> None:
+        if self._ledger is not None:
+            self._ledger.note(direction, line)
