@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
 WORKERS ?= 2
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+SPREAD := -n $(WORKERS) --dist loadgroup
 CODE := src tests tools $(wildcard bench)
 
 # What a newcomer sees first: a prompt, streamed text, a question, an answer, a result, on the scripted CLI.
@@ -27,15 +27,16 @@ help:
 run: .venv/.ready
 	@$(DEMO)
 
+# `tests.real` is pytest inside a network namespace without a network, where the real CLIs run.
 test: .venv/.ready lint imports types clis demands
 	@echo "== all tests"
-	@$(PYTEST)
+	@$(BIN)/python -m tests.real $(SPREAD) tests
 
 check: .venv/.ready lint imports types fast
 
 fast: .venv/.ready
 	@echo "== fast tests"
-	@$(PYTEST) -q -m "not real and not slow"
+	@$(BIN)/python -m pytest $(SPREAD) -q -m "not real and not slow"
 
 lint: .venv/.ready
 	@echo "== format and lint"
