@@ -9,6 +9,8 @@ import asyncio
 import os
 from collections.abc import Callable
 
+from ropewalk.transports.handover import Handover
+
 READ_SIZE = 65536
 """As much as a pipe holds. More (asyncio reads 256 KiB) is an mmap a read and costs small messages a quarter of their speed."""
 
@@ -80,14 +82,14 @@ class PipeReader:
 class PipeWriter:
     """Writes at once when the pipe takes it, keeps the rest in order. A reader that has gone is no error: its exit will tell."""
 
-    __slots__ = ("_closing", "_fd", "_handed", "_loop", "_lost", "_queue", "_waiting")
+    __slots__ = ("_closing", "_fd", "_handover", "_loop", "_lost", "_queue")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
         self._loop, self._fd = loop, fd
         self._queue: bytearray | None = None
-        self._handed = self._lost = 0
+        self._lost = 0
         self._closing = False
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._handover = Handover()
         os.set_blocking(fd, False)
 
     @property
@@ -108,10 +110,7 @@ class PipeWriter:
 
     async def drain(self) -> None:
         """Wait until what was sent so far is handed over; raises what ``end`` was given when that comes first."""
-        if self.unsent:
-            handed: asyncio.Future[None] = self._loop.create_future()
-            self._waiting.append((self._handed + self.unsent, handed))
-            await handed
+        await self._handover.wait(self.unsent)
 
     def close(self) -> None:
         """Close after what was sent. The other side then reads its end of file."""
@@ -123,10 +122,7 @@ class PipeWriter:
         """Nobody reads any more: give up what is left and fail who waits for it."""
         self._closing = True
         self._shut()
-        waiting, self._waiting = self._waiting, []
-        for _, handed in waiting:
-            if not handed.done():
-                handed.set_exception(why())
+        self._handover.fail(why)
 
     def _write_first(self, data: bytes) -> None:
         try:
@@ -137,7 +133,6 @@ class PipeWriter:
             self._lost += len(data)
             self._shut()
             return
-        self._handed += count
         if count < len(data):
             self._queue = bytearray(memoryview(data)[count:])
             self._loop.add_writer(self._fd, self._write_more)
@@ -152,19 +147,12 @@ class PipeWriter:
             self._shut()
             return
         del self._queue[:count]
-        self._handed += count
-        self._wake()
+        self._handover.took(count)
         if not self._queue:
             self._loop.remove_writer(self._fd)
             self._queue = None
             if self._closing:
                 self._shut()
-
-    def _wake(self) -> None:
-        while self._waiting and self._waiting[0][0] <= self._handed:
-            handed = self._waiting.pop(0)[1]
-            if not handed.done():
-                handed.set_result(None)
 
     def _shut(self) -> None:
         if self._fd < 0:

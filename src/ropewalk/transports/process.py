@@ -14,21 +14,13 @@ from collections.abc import Callable
 from ropewalk.errors import SessionGone
 from ropewalk.transports.base import End
 from ropewalk.transports.descendants import Family, Group, family_of
+from ropewalk.transports.ends import end_of, session_gone
 from ropewalk.transports.exit_watch import ExitWatch, open_pidfd
 from ropewalk.transports.ladder import Graces, Ladder
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.pipes import READ_SIZE, PipeReader, PipeWriter
 from ropewalk.transports.spawn import spawn
 from ropewalk.transports.tail import StderrTail
-
-
-def exit_words(code: int | None) -> str:
-    """A sentence about an exit code. The number alone says how the last turn went, not whether the process broke."""
-    if code is None:
-        return "the CLI has ended; its exit code is not known"
-    if code >= 0:
-        return f"the CLI exited with code {code}"
-    return f"the CLI was ended by signal {-code} ({signal.strsignal(-code)})"
 
 
 class Process:
@@ -91,9 +83,7 @@ class Process:
 
     def session_gone(self) -> SessionGone:
         """What every caller gets who comes too late."""
-        if self.end is not None:
-            return SessionGone(self.end.why, self.end.code, self.end.stderr)
-        return SessionGone("the CLI's input is closed: it finishes its work and ends", stderr=self.stderr_tail())
+        return session_gone(self.end, self._tail.lines())
 
     async def stop(self, *, patience: float = 10.0, on_rung: Callable[[str], None] | None = None) -> End:
         """Climb the ladder. Returns when nothing of it is left; raises ``LinkBroken`` if a process can't be ended."""
@@ -159,8 +149,7 @@ class Process:
         """Exactly once: from the second pipe's end, from the silence, or from the loop's end."""
         if self.end is not None:
             return
-        why = exit_words(self.code)
-        self.end = End(self.code, f"stopped: {why}" if self._ladder.begun else why, self._tail.lines())
+        self.end = end_of(self.code, self._tail.lines(), stopped=self._ladder.begun)
         self.output.close()
         self._stderr.close()
         self.input.end(self.session_gone)
