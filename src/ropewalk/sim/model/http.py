@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,10 +41,7 @@ async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     if headers.get("expect", "").lower() == "100-continue":
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = await read_body(reader, headers)
-    if headers.get("content-encoding") == "gzip":
-        body = gzip.decompress(body)
-    return Request(words[0], words[1], headers, body)
+    return Request(words[0], words[1], headers, await read_body(reader, headers))
 
 
 async def read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
@@ -57,14 +53,21 @@ async def read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) ->
 
 async def read_chunks(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
-    while size := number((await reader.readline()).split(b";")[0].decode("latin-1"), 16):
+    while size := number((await short_line(reader)).partition(";")[0], 16):
         if len(body) + size > BODY_LIMIT:
             raise BadRequest("the body is too long")
         body += await reader.readexactly(size)
-        await reader.readline()
-    while (await reader.readline()).strip():  # trailers
+        await short_line(reader)
+    while (await short_line(reader)).strip():  # trailers
         continue
     return bytes(body)
+
+
+async def short_line(reader: asyncio.StreamReader) -> str:
+    try:
+        return (await reader.readline()).decode("latin-1")
+    except ValueError:
+        raise BadRequest("a line of a chunk's head is too long") from None
 
 
 def number(words: str, base: int) -> int:
