@@ -316,6 +316,7 @@ class Connection:
     def _on_result(self, message: Result) -> bool:
         self.state = advance(self.state, Step.RESULT)
         self.last_turn = self.turns.ended(message, self._cost.turn(message.total_cost_usd))
+        message.prompts, message.cost_usd = self.last_turn.prompts, self.last_turn.cost_usd
         for uuid in self.last_turn.prompts:
             self._unechoed.pop(uuid, None)
         return True

@@ -130,6 +130,10 @@ class Result(Message, tag_field="type", tag="result", gc=False):
     user_message_uuids: list[str] | None = None
     origin: dict[str, Any] | None = None
     local_command: str | None = None
+    prompts: tuple[str, ...] = field(name=" prompts", default=())
+    """Uuids of the prompts that this turn answered, as the connection worked it out; none when nobody asked for the turn."""
+    cost_usd: float = field(name=" cost", default=0.0)
+    """What this turn cost: the difference of totals."""
 
     @property
     def failed(self) -> bool:
