@@ -30,9 +30,9 @@ def collect() -> list[pytest.Item]:
     """Every test of the tree. Leaves the program, with pytest's words, when one can't be collected."""
     collected, words = Collected(), io.StringIO()
     with contextlib.redirect_stdout(words):
-        code = pytest.main(["--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"], plugins=[collected])
+        code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider"], plugins=[collected])
     if code != pytest.ExitCode.OK:
-        print(words.getvalue(), file=sys.stderr)
+        print(*words.getvalue().splitlines()[-40:], sep="\n", file=sys.stderr)
         sys.exit("demands: the tests can't be collected, so nothing can be counted")
     return collected.items
 
