@@ -5,6 +5,7 @@ The format is described in docs/how-to/sim-claude.md; the tables below are its g
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -121,6 +122,8 @@ def load(name: str) -> Scenario:
     except OSError as error:
         shipped = ", ".join(sorted(found.stem for found in SHIPPED.glob("*.toml")))
         raise ScenarioError(f"{name}: {error.strerror}; give a path or one of: {shipped}") from None
+    if path.suffix == ".json":
+        return from_table(json.loads(raw), path.name)
     return parse(raw.decode(), path.name)
 
 
