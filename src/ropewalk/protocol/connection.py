@@ -26,12 +26,14 @@ from .pending import OnOutcome, Pending
 from .questions import Questions
 from .state import State, Step, advance
 from .stream import MessageStart
-from .system import Init, Status, TaskNotification
+from .system import BackgroundTasksChanged, Init, Status, TaskNotification, TaskStarted
 from .turns import Turn, Turns
 from .versions import Version, parse_version
 
 Direction = Literal["in", "out"]
 """``in``: a line of ours to the CLI; ``out``: a line of the CLI."""
+
+Notable = ControlRequest | ControlCancelRequest | Result
 
 ANSWERABLE = frozenset({"can_use_tool", "hook_callback", "mcp_message"})
 """Questions that an owner answers by default; all others are refused at once, since the CLI would wait for ever."""
@@ -68,9 +70,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_answerable", "_context_line", "_cost", "_init_request", "_lazy", "_lines", "_link", "_new_id", "_out",
+        "_answerable", "_context_line", "_cost", "_init_request", "_lazy", "_lines", "_link", "_new_id", "_notable", "_out",
         "_recovered", "_seen", "_unechoed", "capabilities", "cwd", "initialize_response", "last_turn", "mode", "model", "pending", "questions", "session_id",
-        "state", "turns", "version", "why",
+        "state", "tasks", "turns", "version", "why",
     )  # fmt: skip
 
     def __init__(
@@ -90,6 +92,7 @@ class Connection:
         self._answerable = answerable
         self._lines = LineSplitter(max_line)
         self._out: list[bytes] = []
+        self._notable: list[Notable] = []
         self._cost = CostMeter(known_cost)
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._unechoed: dict[str, bytes] = {}  # prompts as sent, until their receipt; only on links
@@ -100,6 +103,8 @@ class Connection:
         self.pending = Pending()
         self.questions = Questions()
         self.turns = Turns()
+        self.tasks: dict[str, str] = {}
+        """Background work under way: id → what it is. 2.1.37 tells nothing of it."""
         self.last_turn: Turn | None = None
         self.session_id: str | None = None
         self.cwd: str | None = None
@@ -135,11 +140,11 @@ class Connection:
                 self._recovered = []
         return messages
 
-    def receive_eof(self, why: str = "the CLI closed its output") -> list[Message | LazyMessage]:
+    def receive_eof(self, gone: SessionGone | None = None) -> list[Message | LazyMessage]:
         """The end of its output: a last line without newline, then ``close``."""
         rest = [decode(line) for line in self._lines.finish()]
         told = [message for message in rest if (heed := _HEED.get(type(message))) is None or heed(self, message)]
-        self.close(SessionGone(why))
+        self.close(gone or SessionGone("the CLI closed its output"))
         return list(told)
 
     def close(self, gone: SessionGone) -> None:
@@ -148,6 +153,11 @@ class Connection:
         self.why = self.why or gone.why
         self.pending.close(gone)
         self.questions.lose_all(f"lost: {gone.why}")
+
+    def take_notable(self) -> list[Notable]:
+        """What an owner has to act on since the last call: questions asked and withdrawn, turns ended. All of it is told as well."""
+        notable, self._notable = self._notable, []
+        return notable
 
     def relinked(self) -> None:
         """The link is there again. Says ``initialize`` once more (its answer lists the open questions) and repeats what may be lost."""
@@ -316,6 +326,7 @@ class Connection:
     def _on_result(self, message: Result) -> bool:
         self.state = advance(self.state, Step.RESULT)
         self.last_turn = self.turns.ended(message, self._cost.turn(message.total_cost_usd))
+        self._notable.append(message)
         message.prompts, message.cost_usd = self.last_turn.prompts, self.last_turn.cost_usd
         for uuid in self.last_turn.prompts:
             self._unechoed.pop(uuid, None)
@@ -339,7 +350,16 @@ class Connection:
         self._cost.reset()
         return True
 
+    def _on_task_started(self, message: TaskStarted) -> bool:
+        self.tasks[message.task_id] = message.description or ""
+        return True
+
+    def _on_tasks(self, message: BackgroundTasksChanged) -> bool:
+        self.tasks = {str(task.get("task_id")): str(task.get("description", "")) for task in message.tasks}
+        return True
+
     def _on_task(self, message: TaskNotification) -> bool:
+        self.tasks.pop(message.task_id, None)
         if self.state is not State.RUNNING:
             self.turns.notified()
         return True
@@ -365,10 +385,13 @@ class Connection:
             self.answer(
                 message.request_id, Refusal(f"{_subtype_of(message) or 'this request'} is not supported by this controller")
             )
+        else:
+            self._notable.append(message)
         return True
 
     def _on_withdrawal(self, message: ControlCancelRequest) -> bool:
-        self.questions.close(message.request_id, "withdrawn by the CLI")
+        if self.questions.close(message.request_id, "withdrawn by the CLI") is not None:
+            self._notable.append(message)
         return True
 
     def _on_response(self, message: ControlResponse) -> bool:
@@ -410,6 +433,7 @@ class Connection:
                 self._out.append(said)
             elif self.questions.open(question):
                 self._recovered.append(question)
+                self._notable.append(question)
 
     def _receipt(self, uuid: str) -> None:
         self._unechoed.pop(uuid, None)
@@ -435,6 +459,8 @@ _HEED: dict[type[Message], Callable[[Connection, Any], bool]] = {
     CommandLifecycle: Connection._on_lifecycle,
     ConversationReset: Connection._on_reset,
     TaskNotification: Connection._on_task,
+    TaskStarted: Connection._on_task_started,
+    BackgroundTasksChanged: Connection._on_tasks,
     Assistant: Connection._on_assistant,
     StreamEvent: Connection._on_stream,
     ControlRequest: Connection._on_question,
