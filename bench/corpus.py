@@ -19,12 +19,13 @@ MODEL = "claude-opus-5-5"
 LINE_CAP = 64 * 1024 * 1024
 
 Line = dict[str, object]
-WORDS = (
-    "the rope is laid from three strands and each strand from many yarns so the walk must be long enough for the whole length "
-    "def return import self async await None True for in if not else raise except with as yield lambda assert class "
-    "src/walk/strand.py tests/test_strand.py README.md build/output.log 42 3.14 0x1f == != -> => … “quoted” naïve größer 繩 🙂"
-).split()
-TOOLS = ["Task", "AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "Read", "Write", "WebFetch", "TodoWrite", "NotebookEdit", "KillShell"]
+TEXT = """
+    the rope is laid from three strands and each strand from many yarns so the walk must be long enough for the whole length
+    def return import self async await None True for in if not else raise except with as yield lambda assert class
+    src/walk/strand.py tests/test_strand.py README.md build/output.log 42 3.14 0x1f == != -> => … “quoted” naïve größer 繩 🙂
+"""
+WORDS = TEXT.split()
+TOOLS = ["Task", "AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "Read", "Write", "WebFetch", "TodoWrite", "NotebookEdit"]
 
 
 class Maker:
@@ -49,16 +50,15 @@ class Maker:
 
     def _call(self, *, with_tool: bool) -> Iterator[Line]:
         self._calls += 1
-        message = self._message()
-        yield self._event({"type": "message_start", "message": {**message, "content": []}}, ttft_ms=self._chance.randint(300, 2000))
+        start: Line = {"type": "message_start", "message": {**self._message(), "content": []}}
+        yield self._event(start, ttft_ms=self._chance.randint(300, 2000))
         if self._chance.random() < 0.3:
             yield from self._thinking(0)
         yield from self._text(0, self._chance.randint(20, 160))
         if with_tool:
             yield from self._tool(1)
-        yield self._event(
-            {"type": "message_delta", "delta": {"stop_reason": "tool_use" if with_tool else "end_turn", "stop_sequence": None}, "usage": self._usage()}
-        )
+        delta = {"stop_reason": "tool_use" if with_tool else "end_turn", "stop_sequence": None}
+        yield self._event({"type": "message_delta", "delta": delta, "usage": self._usage()})
         yield self._event({"type": "message_stop"})
         if with_tool:
             yield self._tool_result()
@@ -73,7 +73,8 @@ class Maker:
     def _thinking(self, index: int) -> Iterator[Line]:
         parts = [self._say(self._chance.randint(2, 9)) + " " for _ in range(self._chance.randint(10, 40))]
         signature = self._hex(320)
-        yield self._event({"type": "content_block_start", "index": index, "content_block": {"type": "thinking", "thinking": "", "signature": ""}})
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        yield self._event({"type": "content_block_start", "index": index, "content_block": block})
         yield from self._deltas(index, "thinking_delta", "thinking", parts)
         yield from self._deltas(index, "signature_delta", "signature", [signature])
         yield self._assistant({"type": "thinking", "thinking": "".join(parts), "signature": signature})
@@ -84,7 +85,8 @@ class Maker:
         block: Line = {"type": "tool_use", "id": self._tool_id(), "name": "Write", "input": {}}
         wire, step = json.dumps(given, ensure_ascii=False), self._chance.randint(12, 40)
         yield self._event({"type": "content_block_start", "index": index, "content_block": block})
-        yield from self._deltas(index, "input_json_delta", "partial_json", [wire[at : at + step] for at in range(0, len(wire), step)])
+        parts = [wire[at : at + step] for at in range(0, len(wire), step)]
+        yield from self._deltas(index, "input_json_delta", "partial_json", parts)
         yield self._assistant({**block, "input": given})
         yield self._event({"type": "content_block_stop", "index": index})
 
@@ -98,11 +100,13 @@ class Maker:
         shown = {"stdout": words, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
         decision = {"id": self._tool_id(), "permission_decision": {"decision": "accept", "source": "user_temporary"}}
         message = {"role": "user", "content": [block]}
-        return self._told("user", message=message, parent_tool_use_id=None, timestamp=self._time(), tool_use_result=shown, tool_result_meta=[decision])
+        told = self._told("user", message=message, parent_tool_use_id=None, timestamp=self._time())
+        return {**told, "tool_use_result": shown, "tool_result_meta": [decision]}
 
     def _assistant(self, block: Line) -> Line:
         message = {**self._message(), "content": [block], "context_management": None}
-        return self._told("assistant", message=message, parent_tool_use_id=None, timestamp=self._time(), request_id=f"req_{self._hex(24)}")
+        told = self._told("assistant", message=message, parent_tool_use_id=None)
+        return {**told, "timestamp": self._time(), "request_id": f"req_{self._hex(24)}"}
 
     def _event(self, event: Line, **more: object) -> Line:
         told = self._told("stream_event", event=event)
@@ -122,12 +126,12 @@ class Maker:
     def _result(self, rounds: int) -> Line:
         used = {"inputTokens": self._tokens(), "outputTokens": self._tokens(), "costUSD": 0.0123, "contextWindow": 1_000_000}
         facts = {"duration_api_ms": self._tokens(), "stop_reason": "end_turn", "session_id": SESSION, "total_cost_usd": 0.0317}
-        tail = {"num_turns": rounds, "subtype": "success", "api_error_status": None, "result": self._say(60), "ttft_ms": 597, "type": "result"}
+        tail = {"num_turns": rounds, "subtype": "success", "result": self._say(60), "ttft_ms": 597, "type": "result"}
         return {
             **facts, "usage": self._usage(), "modelUsage": {MODEL: used, "claude-haiku-4-5": used}, "permission_denials": [],
-            "terminal_reason": "completed", "fast_mode_state": "off", "subagent_stats": {"spawned": 0, "max_depth": 0, "by_type": {}},
-            "is_error": False, **tail, "duration_ms": self._tokens(), "uuid": self._uuid(), "queued_turn_count": 0, "result_index": 0,
-            "model_usage_since_last_result": {MODEL: used},
+            "terminal_reason": "completed", "fast_mode_state": "off", "is_error": False, "api_error_status": None, **tail,
+            "subagent_stats": {"spawned": 0, "max_depth": 0, "by_type": {}}, "duration_ms": self._tokens(), "uuid": self._uuid(),
+            "queued_turn_count": 0, "result_index": 0, "model_usage_since_last_result": {MODEL: used},
         }  # fmt: skip
 
     def _told(self, kind: str, **fields: object) -> Line:
@@ -139,7 +143,7 @@ class Maker:
         return {**head, "stop_reason": None, "stop_sequence": None, "usage": self._usage()}
 
     def _usage(self) -> Line:
-        counts = {"input_tokens": self._tokens(), "cache_creation_input_tokens": self._tokens(), "cache_read_input_tokens": self._tokens()}
+        counts = {name: self._tokens() for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")}
         kept = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": self._tokens()}
         return {**counts, "output_tokens": self._tokens(), "cache_creation": kept, "service_tier": "standard"}
 
@@ -180,7 +184,8 @@ def write_corpus(folder: Path, *, lines: int = LINES, seed: int = SEED) -> Path:
 
 def plain_line(words: str) -> bytes:
     """An assistant line with these words: what stands before and after each hard line."""
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [{"type": "text", "text": words}]}
+    content = [{"type": "text", "text": words}]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": content}
     return encoded({"type": "assistant", "message": message, "parent_tool_use_id": None, "session_id": SESSION, "uuid": SESSION})
 
 
@@ -195,6 +200,7 @@ def hard_lines() -> dict[str, bytes]:
     return {
         "64 MiB line": plain_line("x" * (LINE_CAP - len(empty))),
         "lone surrogate": empty.replace(b'"text":""', b'"text":"half \\ud83d of a pair"'),
+        "bytes that are no UTF-8": empty.replace(b'"text":""', b'"text":"half \xf0\x9f of a letter"'),
         "missing field": encoded(holed),
         "unknown block": encoded(strange),
     }

@@ -17,8 +17,8 @@ class Seen:
     kind: str
     chars: int
     """Characters of text, thinking and partial input that could be read off the typed message."""
-    strange: bool = False
-    """It came as something unknown, with its raw bytes kept."""
+    blocks: int = 1
+    """Content blocks of an assistant message, known or not; 1 for everything else."""
 
 
 class Contender(Protocol):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from claude_agent_sdk import AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, PermissionResultAllow, ResultMessage, StreamEvent
+from claude_agent_sdk import (  # type: ignore[import-not-found, unused-ignore]  # it lives in a venv of its own
+    AssistantMessage,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    PermissionResultAllow,
+    ResultMessage,
+    StreamEvent,
+)
 
 from bench.contenders import END, Seen
 
@@ -38,7 +45,8 @@ class Peer:
 
     async def collect(self, into: list[Seen]) -> None:
         async for message in self._client.receive_messages():
-            into.append(Seen(KINDS.get(type(message).__name__, "other"), chars(message)))
+            blocks = len(message.content) if isinstance(message, AssistantMessage) else 1
+            into.append(Seen(KINDS.get(type(message).__name__, "other"), chars(message), blocks))
             if type(message) is ResultMessage and message.result == END:
                 return
 
@@ -49,7 +57,13 @@ class Peer:
         await self._client.disconnect()
 
 
-KINDS = {"StreamEvent": "stream_event", "AssistantMessage": "assistant", "UserMessage": "user", "ResultMessage": "result", "SystemMessage": "system"}
+KINDS = {
+    "StreamEvent": "stream_event",
+    "AssistantMessage": "assistant",
+    "UserMessage": "user",
+    "ResultMessage": "result",
+    "SystemMessage": "system",
+}
 
 
 def chars(message: Any) -> int:

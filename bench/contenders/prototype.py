@@ -24,10 +24,17 @@ _glance = msgspec.json.Decoder(Light).decode
 _encode = msgspec.json.Encoder().encode
 
 
+OnQuestion = Callable[[ControlRequest], Awaitable[bool]]
+
+
 class Prototype(asyncio.Protocol):
     """One CLI on pipes of our own: asyncio's subprocess transport would add a turn of the loop to every read."""
 
-    def __init__(self, on_question: Callable[[ControlRequest], Awaitable[bool]] | None, *, lazy: bool) -> None:
+    _process: subprocess.Popen[bytes]
+    _stdout: asyncio.ReadTransport
+    _stdin: asyncio.WriteTransport
+
+    def __init__(self, on_question: OnQuestion, *, lazy: bool) -> None:
         self._on_question, self._lazy = on_question, lazy
         self._rest: list[bytes] = []
         self._unread: deque[Any] = deque()
@@ -37,9 +44,9 @@ class Prototype(asyncio.Protocol):
         self._ended = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def open(cls, argv: list[str], on_question: Callable[[ControlRequest], Awaitable[bool]] | None = None, *, lazy: bool = False) -> Prototype:
+    async def open(cls, argv: list[str], on_question: OnQuestion, *, lazy: bool = False) -> Prototype:
         loop, self = asyncio.get_running_loop(), cls(on_question, lazy=lazy)
-        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 the bench's own program
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._stdout, _ = await loop.connect_read_pipe(lambda: self, self._process.stdout)
         self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, self._process.stdin)
         self._stdout.max_size = READ  # type: ignore[attr-defined]
@@ -88,7 +95,6 @@ class Prototype(asyncio.Protocol):
         task.add_done_callback(self._answering.discard)
 
     async def _answer(self, question: ControlRequest) -> None:
-        assert self._on_question is not None
         allowed = await self._on_question(question)
         said = Answer("allow", question.request.input) if allowed else Answer("deny", message="no")
         response = {"subtype": "success", "request_id": question.request_id, "response": said}

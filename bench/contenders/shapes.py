@@ -1,4 +1,4 @@
-"""The structs that the limit prototype reads into: the lines of the corpus, typed down to blocks and deltas. Refuses to know more.
+"""The structs that the limit prototype reads into: the corpus, typed down to blocks and deltas. Refuses to know more.
 
 ``raw`` is under a name that no line has, so a wire field can't fill it.
 """
