@@ -91,7 +91,7 @@ def head(method: str = "GET", target: str = "/v1/ws/s1", **headers: str) -> Head
     return Head(method, target, {"host": "127.0.0.1:4000", "authorization": "Bearer secret"} | named)
 
 
-DOOR = Admission("secret", "/v1/ws/s1", frozenset({"127.0.0.1:4000"}))
+DOOR = Admission("secret", "/v1/ws/s1", frozenset({"127.0.0.1", "[::1]"}))
 
 
 def test_the_holder_of_the_token_may_dial_and_post() -> None:

@@ -1,1 +1,5 @@
-"""Our side of ``--sdk-url``: a CLI that dials in over WebSocket. Refuses CLIs from 2.1.121 on only in words: they refuse us."""
+"""Our side of ``--sdk-url``: a CLI up to 2.1.120 that dials in over WebSocket. Nothing is defined here."""
+
+from ropewalk.transports.websocket.transport import WebSocketTransport
+
+__all__ = ["WebSocketTransport"]

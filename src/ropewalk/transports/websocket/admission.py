@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 import hmac
+import re
 from dataclasses import dataclass
 
 from ropewalk.transports.websocket.head import Head, Refused
+
+_PORT = re.compile(r":\d{1,5}$")
 
 
 class Errand(enum.Enum):
@@ -20,7 +23,7 @@ class Errand(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The rule of one session's door. ``hosts``: the names under which it is known; None where someone before us checked."""
+    """The rule of one session's door. ``hosts``: its names, without ports; None where someone before us checked."""
 
     token: str
     path: str
@@ -42,8 +45,8 @@ class Admission:
     def _check_sender(self, head: Head) -> None:
         # A page in a browser reaches loopback and can't hide its Origin (CVE-2025-52882); a rebound name shows in Host. A CLI has
         # no Origin (measured 2.1.37, 2.1.62, 2.1.120).
-        host, origin = head.get("host"), head.get("origin")
-        if self.hosts is not None and (host is None or host.lower() not in self.hosts):
+        host, origin = head.get("host") or "", head.get("origin")
+        if self.hosts is not None and _PORT.sub("", host.lower()) not in self.hosts:
             raise Refused(403, "sent to a name that is not ours")
         if origin is not None and origin.partition("://")[2] != host:
             raise Refused(403, "sent by a web page")

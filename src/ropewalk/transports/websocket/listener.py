@@ -42,6 +42,9 @@ class Audience(Protocol):
     def confirmed(self) -> None:
         """The CLI has taken more of what we sent."""
 
+    def connection_gone(self) -> None:
+        """One of its connections is closed; ``Listener.connections`` says how many are left."""
+
 
 class Listener:
     """Three beats: feed the link, write what is due, tell the audience. All of it in callbacks of the loop; owns no task."""
@@ -67,7 +70,7 @@ class Listener:
         )
         return int(self._server.sockets[0].getsockname()[1])
 
-    async def shut(self) -> None:
+    def close(self) -> None:
         """Stop listening and cut every connection. May be called again."""
         self._link.ended(self._loop.time())
         self._stop_timers()
@@ -75,8 +78,6 @@ class Listener:
             self._server.close()
         for peer in [*self._strangers, *self._known]:
             peer.drop("the session has ended")
-        if self._server is not None:
-            await self._server.wait_closed()
 
     @property
     def connections(self) -> int:
@@ -165,6 +166,7 @@ class Listener:
         self._known.pop(peer, None)
         if peer is self._peer:
             self._lose(why)
+        self._audience.connection_gone()
 
     # Inside
 
