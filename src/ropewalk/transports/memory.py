@@ -1,7 +1,7 @@
 """A road without a process, towards a CLI that a test plays. Ships with the product; keeps the whole contract, starts nothing.
 
-``memory_pair()`` gives the transport for a Client and the CLI's side for the test. As on the other roads, bytes are handed over by
-the loop, never inside the call that said them; a CLI that does not read or does not obey can be played too.
+``memory_pair()`` gives the transport for a Client and the CLI's side for the test. As on the other roads, bytes are handed over
+by the loop, never inside the call that said them; a CLI that does not read or does not obey can be played too.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class MemoryTransport:
 
     pid = None
 
-    def __init__(self, cli: MemoryCli) -> None:
-        self._cli = cli
+    def __init__(self, cli: MemoryCli, graces: Graces | None = None) -> None:
+        self._cli, self._graces = cli, graces or Graces()
         self.end: End | None = None
         self.relatives = _Nobody()
         self._receiver: Receiver | None = None
@@ -67,7 +67,7 @@ class MemoryTransport:
         loop = asyncio.get_running_loop()
         self.gone: asyncio.Future[None] = loop.create_future()
         self._ended: asyncio.Future[None] = loop.create_future()
-        self._ladder = Ladder(self, Graces())
+        self._ladder = Ladder(self, self._graces)
         if self._exit is not None:
             self.gone.set_result(None)
         self._deliver_soon()
@@ -189,10 +189,10 @@ class MemoryTransport:
 
 
 def memory_pair(
-    *, chunk: int | None = None, obeys: Iterable[str] = (INPUT_CLOSED, TERMINATE)
+    *, chunk: int | None = None, obeys: Iterable[str] = (INPUT_CLOSED, TERMINATE), graces: Graces | None = None
 ) -> tuple[MemoryTransport, MemoryCli]:
-    """A transport and the CLI behind it, which the caller plays."""
+    """A transport and the CLI behind it, which the caller plays: in pieces of ``chunk`` bytes, obeying these rungs of a stop."""
     cli = MemoryCli(chunk=chunk, obeys=obeys)
-    transport = MemoryTransport(cli)
+    transport = MemoryTransport(cli, graces)
     cli.plays_for(transport)
     return transport, cli

@@ -1,4 +1,4 @@
-"""A CLI played by hand: it says what a test tells it to say, and tells what it heard. The other side of ``memory``; no process."""
+"""A CLI played by hand: says what a test tells it to, tells what it heard. The far side of ``memory``. No process."""
 
 from __future__ import annotations
 
