@@ -56,7 +56,6 @@ demands: .venv/.ready
 	@$(BIN)/python -m tests.demands_report $(ARGS)
 
 bench: .venv/.ready
-	@$(BIN)/python tools/set_up.py bench
 	@$(BIN)/python -m bench $(ARGS)
 
 format: .venv/.ready
@@ -79,7 +78,6 @@ clis: .venv/.ready
 UV := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header
 lock:
 	$(UV) $(ARGS) pyproject.toml --group dev --extra mcp --extra fast -o requirements/dev.txt
-	$(UV) $(ARGS) --group bench -c requirements/dev.txt -o requirements/bench.txt
 	$(UV) $(ARGS) --group node -o requirements/node.txt
 
 clean:

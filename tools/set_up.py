@@ -126,12 +126,7 @@ def write_starter(name: str, line: str) -> None:
     starter.chmod(0o755)
 
 
-def bench() -> None:
-    """The peer that the bench is measured against."""
-    locked("bench")
-
-
-PARTS = {"python": python, "node": node, "bench": bench}
+PARTS = {"python": python, "node": node}
 
 if __name__ == "__main__":
     if sys.version_info < OLDEST_PYTHON:
