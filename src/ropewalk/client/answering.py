@@ -1,0 +1,99 @@
+"""Answers what the CLI asks of the program: hooks, MCP, questions. Refuses to turn a failure into an allow, or to block."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..errors import RopewalkError
+from ..protocol.answers import Answer, Refusal, Reply
+from ..protocol.control import ControlRequest, HookCallback, McpMessage
+from .hooks import HookBook, hook_payload
+from .mcp import McpDesk
+from .options import OnQuestion
+from .question import Question
+
+log = logging.getLogger("ropewalk.client")
+
+Say = Callable[[str, Answer], bool]
+"""Sends an answer; False when the question is no longer open."""
+
+
+class Answering:
+    """Owns the tasks in which the caller's functions run; ``close`` ends them."""
+
+    __slots__ = ("_desk", "_hooks", "_on_error", "_on_question", "_say", "_tasks")
+
+    def __init__(
+        self, say: Say, hooks: HookBook, desk: McpDesk, on_question: OnQuestion | None, on_error: Callable[[Exception], None]
+    ) -> None:
+        self._say, self._hooks, self._desk = say, hooks, desk
+        self._on_question, self._on_error = on_question, on_error
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def asked(self, question: ControlRequest) -> None:
+        """Begin to answer; plain functions answer at once, async ones in a task of their own."""
+        asked = question.request
+        try:
+            if isinstance(asked, HookCallback):
+                found: Any = self._hooks.call(asked)
+            elif isinstance(asked, McpMessage):
+                found = self._desk.respond(asked.server_name, asked.message)
+            elif self._on_question is None:
+                return
+            else:
+                found = self._on_question(Question(question))
+        except Exception as error:  # noqa: BLE001 - a caller's function may raise anything
+            self._failed(question, error)
+            return
+        if inspect.isawaitable(found):
+            self._tasks[question.request_id] = asyncio.get_running_loop().create_task(self._wait(question, found))
+        else:
+            self._reply(question, found)
+
+    def withdrawn(self, request_id: str) -> None:
+        """The CLI no longer waits: the function that thinks about it is cancelled."""
+        task = self._tasks.pop(request_id, None)
+        if task is not None:
+            task.cancel()
+
+    async def close(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _wait(self, question: ControlRequest, found: Awaitable[Any]) -> None:
+        try:
+            answer = await found
+        except asyncio.CancelledError:
+            self._say(question.request_id, Refusal("the controller is closing, or the function that decides was cancelled"))
+            raise
+        except Exception as error:  # noqa: BLE001 - a caller's function may raise anything
+            self._failed(question, error)
+        else:
+            self._reply(question, answer)
+        finally:
+            self._tasks.pop(question.request_id, None)
+
+    def _reply(self, question: ControlRequest, answer: Any) -> None:
+        if answer is None and not isinstance(question.request, HookCallback):
+            return  # left open, for control_response
+        try:
+            if isinstance(question.request, HookCallback):
+                answer = Reply(hook_payload(answer))
+            elif isinstance(question.request, McpMessage):
+                answer = Reply(answer)
+            self._say(question.request_id, answer)
+        except (RopewalkError, TypeError, ValueError, AttributeError) as error:
+            self._failed(question, error)
+
+    def _failed(self, question: ControlRequest, error: Exception) -> None:
+        """The CLI is told no; the caller hears why."""
+        log.warning("answering %s failed: %s", question.request_id, error)
+        self._say(question.request_id, Refusal(f"the controller could not decide: {error}"))
+        self._on_error(error)

@@ -1,0 +1,40 @@
+"""Content blocks for prompts: words, pictures, documents. Refuses to guess: an unknown kind of picture is an error, not a try."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+"""How the kinds of pictures that the API takes begin."""
+
+
+def text(words: str) -> dict[str, Any]:
+    """A text block."""
+    return {"type": "text", "text": words}
+
+
+def image(source: str | Path | bytes, media_type: str | None = None) -> dict[str, Any]:
+    """A picture block from a file or from bytes; the kind is read off its first bytes. Raises ``UsageError`` for other kinds."""
+    content = source if isinstance(source, bytes) else Path(source).read_bytes()
+    kind = media_type or next((kind for start, kind in PICTURES.items() if content.startswith(start)), None)
+    if kind is None:
+        raise UsageError("this is no PNG, JPEG, GIF or WebP picture; name its media_type if you know better")
+    encoded = base64.b64encode(content).decode("ascii")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": encoded}}
+
+
+def document(source: str | Path | bytes, media_type: str = "application/pdf", title: str | None = None) -> dict[str, Any]:
+    """A document block (PDF)."""
+    content = source if isinstance(source, bytes) else Path(source).read_bytes()
+    encoded = base64.b64encode(content).decode("ascii")
+    block: dict[str, Any] = {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": encoded}}
+    return {**block, "title": title} if title else block

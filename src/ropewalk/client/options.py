@@ -1,0 +1,158 @@
+"""What a Client is to be, and the flags that make the CLI so. Refuses options that can't be meant, before anything starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import SessionGone, UsageError
+from ..protocol.answers import Answer
+from ..protocol.versions import MODES, NEWER_MODES, mode_is_legal
+from ..transports.base import Transport
+from ..transports.launch import Launch
+from .hooks import Hooks
+from .mailbox import LIMIT, Told
+from .question import Question
+
+Verdict = Answer | None
+OnQuestion = Callable[[Question], Verdict | Awaitable[Verdict]]
+Road = Literal["stdio", "websocket", "hybrid"]
+
+STREAM_FLAGS = (
+    "--print",
+    "--output-format=stream-json",
+    "--input-format=stream-json",
+    "--verbose",
+    "--permission-prompt-tool=stdio",
+)
+"""Without --verbose the CLI exits; without --permission-prompt-tool=stdio it never asks (measured on all versions)."""
+
+OURS = frozenset(
+    {"print", "p", "output-format", "input-format", "verbose", "permission-prompt-tool", "sdk-url", "replay-user-messages"}
+)
+"""Flags that make the protocol work: not for ``extra_args``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """Everything has a default. Texts that may be long or secret go over stdin, never into argv."""
+
+    cwd: str | os.PathLike[str] = "."
+    cli: str | os.PathLike[str] | Sequence[str] | None = None
+    """The ``claude`` to run; a sequence is taken as the whole beginning of the command. Else ROPEWALK_CLI, else the PATH."""
+    model: str | None = None
+    permission_mode: str = "default"
+    on_question: OnQuestion | None = None
+    """Answers questions (plain or async function). Without it they come out of ``receive``; answer by ``control_response``."""
+
+    resume: str | None = None
+    continue_last: bool = False
+    fork: bool = False
+    resume_at: str | None = None
+    session_id: str | None = None
+    known_cost: float = 0.0
+    """The session's total before a resume, so that its first turn is not charged with it again."""
+
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    agents: Mapping[str, Any] | None = None
+    json_schema: Mapping[str, Any] | None = None
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    allowed_tools: Sequence[str] = ()
+    disallowed_tools: Sequence[str] = ()
+    add_dirs: Sequence[str | os.PathLike[str]] = ()
+    hooks: Hooks = field(default_factory=dict)
+    mcp_servers: Mapping[str, Any] = field(default_factory=dict)
+    """By name: a server of the official ``mcp`` SDK or a function (both run here), or a configuration for the CLI to start."""
+    initialize: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the initialize request."""
+
+    partial: bool = True
+    """Deltas while the model speaks (``stream_event``)."""
+    skip_permissions: bool = False
+    allow_bypass: bool = False
+    """Lets a later ``set_permission_mode`` go to bypassPermissions on newer CLIs."""
+    checkpoints: bool = True
+    """Keeps file checkpoints, so that ``rewind_files`` works."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    api_billing: bool = False
+    """Hand ANTHROPIC_API_KEY on to the CLI. Off: the person's own login is used."""
+    extra_args: Mapping[str, str | None] = field(default_factory=dict)
+    """Flags that have no option here, by name without dashes; None for a flag without value."""
+
+    transport: Road | Callable[[Launch], Transport] = "stdio"
+    lazy: bool = False
+    """Deltas, answers and tool results come as ``LazyMessage``, typed when looked at."""
+    request_timeout: float = 60.0
+    start_timeout: float = 60.0
+    close_patience: float = 10.0
+    max_unread: int = LIMIT
+
+    on_message: Callable[[Told], None] | None = None
+    on_connected: Callable[[], None] | None = None
+    on_disconnected: Callable[[SessionGone], None] | None = None
+    on_error: Callable[[Exception], None] | None = None
+
+    def check(self) -> None:
+        """Raise ``UsageError`` for what can't be meant."""
+        if not mode_is_legal(self.permission_mode, None):
+            known = ", ".join(sorted({*MODES, *NEWER_MODES}))
+            raise UsageError(f"no permission mode {self.permission_mode!r}; there are {known}")
+        if self.session_id and (self.resume or self.continue_last) and not self.fork:
+            raise UsageError("session_id names a new session: it goes with resume only when fork=True")
+        if self.resume and self.continue_last:
+            raise UsageError("resume names a session and continue_last takes the newest: choose one")
+        if (self.fork or self.resume_at) and not (self.resume or self.continue_last):
+            raise UsageError("fork and resume_at need a session to start from: give resume or continue_last")
+        ours = OURS.intersection(name.lstrip("-") for name in self.extra_args)
+        if ours:
+            raise UsageError(f"--{min(ours)} is set by ropewalk itself; leave it out of extra_args")
+        if isinstance(self.transport, str) and self.transport not in ("stdio", "websocket", "hybrid"):
+            raise UsageError(
+                f"no transport {self.transport!r}; there are stdio, websocket and hybrid, or a function that makes one"
+            )
+
+
+def flags(options: ClientOptions) -> tuple[str, ...]:
+    """The CLI's words. Values are glued to their flag, so that none can pass for a flag of its own."""
+    words = [*STREAM_FLAGS, "--replay-user-messages", f"--permission-mode={options.permission_mode}"]
+    switches = {
+        "--include-partial-messages": options.partial,
+        "--dangerously-skip-permissions": options.skip_permissions,
+        "--allow-dangerously-skip-permissions": options.allow_bypass,
+        "--continue": options.continue_last,
+        "--fork-session": options.fork,
+    }
+    values: dict[str, object] = {
+        "--model": options.model,
+        "--resume": options.resume,
+        "--resume-session-at": options.resume_at,
+        "--session-id": options.session_id,
+        "--max-turns": options.max_turns,
+        "--max-budget-usd": options.max_budget_usd,
+    }
+    words += [flag for flag, wanted in switches.items() if wanted]
+    words += [f"{flag}={value}" for flag, value in values.items() if value is not None]
+    words += [f"--allowedTools={rule}" for rule in options.allowed_tools]
+    words += [f"--disallowedTools={rule}" for rule in options.disallowed_tools]
+    words += [f"--add-dir={os.fspath(folder)}" for folder in options.add_dirs]
+    for name, value in options.extra_args.items():
+        flag = f"--{name.lstrip('-')}"
+        words.append(flag if value is None else f"{flag}={value}")
+    return tuple(words)
+
+
+def initialize_fields(options: ClientOptions, hooks: Mapping[str, Any], mcp_names: Sequence[str]) -> dict[str, Any]:
+    """What is said in ``initialize``: everything that may be long."""
+    said: dict[str, Any] = {
+        "hooks": dict(hooks) or None,
+        "sdkMcpServers": list(mcp_names) or None,
+        "jsonSchema": options.json_schema,
+        "systemPrompt": options.system_prompt,
+        "appendSystemPrompt": options.append_system_prompt,
+        "agents": options.agents,
+    }
+    return {name: value for name, value in said.items() if value is not None} | dict(options.initialize)
