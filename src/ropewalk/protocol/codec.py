@@ -1,16 +1,18 @@
-"""Lines to messages and objects to lines. Reading never raises and never loses the raw; writing yields whole, legal lines or raises."""
+"""Lines to messages and objects to lines. Refuses half lines of ours; reading never raises and never loses the raw."""
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from ..errors import LocalProtocolError
 from . import tolerant
-from .messages import Dropped, Message
+from .control import ControlRequest
 from .framing import TooLong
+from .lenient import dump
+from .messages import Dropped, Message
 from .system import KnownSystem
 
 
@@ -29,14 +31,17 @@ def _by_subtype() -> msgspec.json.Decoder[Any]:
 
 
 def decode(line: bytes | TooLong) -> Message:
-    """The message in one line. What we have no struct for comes as Unknown…, what is no JSON as Garbage, a dropped line as Dropped."""
+    """The message in one line: Unknown… where we have no struct, Garbage where it is no JSON, Dropped where it was too long."""
     if isinstance(line, TooLong):
         return Dropped(raw=line.head, size=line.size)
     try:
         message: Message = _by_type().decode(line)
-        if type(message) is _SystemLine:
+        kind = type(message)
+        if kind is _SystemLine:
             message = _by_subtype().decode(line)
-    except (msgspec.DecodeError, RecursionError):  # a ValidationError is a DecodeError
+        elif kind is ControlRequest:
+            message.input_raw = b""  # type: ignore[attr-defined]  # ours alone to fill, whatever the line holds
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # a ValidationError is a DecodeError
         return tolerant.read(line)
     message.raw = line
     return message
@@ -46,22 +51,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode(fields: Any) -> bytes:
-    """One whole line, newline included. Text that is no legal Unicode goes out as escapes, as it came."""
+    """One whole line, newline included. Raises ``LocalProtocolError`` for what JSON has no word for."""
     try:
         line = _encode(fields)
     except (UnicodeEncodeError, OverflowError, TypeError, RecursionError):
-        line = _encode_odd(msgspec.to_builtins(fields) if isinstance(fields, msgspec.Struct) else fields).encode("ascii")
+        try:
+            line = dump(fields)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise LocalProtocolError(f"this can't be said in JSON: {error}") from None
     return line + b"\n"
-
-
-def _encode_odd(value: Any) -> str:
-    """JSON in plain ASCII for what the fast encoder refuses: lone surrogates, numbers of any length."""
-    if isinstance(value, tolerant.Numeral):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(str(key))}:{_encode_odd(entry)}" for key, entry in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_encode_odd, value)) + "]"
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return "null"
-    return json.dumps(value)

@@ -1,28 +1,21 @@
-"""The second reader, for lines that the fast one refuses: lone surrogates, huge numbers, depth, fields of another type. Never raises.
+"""The second reader, for lines that the fast one refuses: lone surrogates, huge numbers, depth, odd fields. Never raises.
 
 Legal JSON that msgspec refuses still has to be a question that can be answered and a result that ends a turn.
 """
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Iterable
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from . import content, control, messages, stream, system
+from .lenient import dump, is_whole, load, read_apart
 from .messages import Message
 
-MAX_DIGITS = 4000
-"""Python refuses to read integers past 4,300 digits; a longer one is kept as its digits."""
-
-
-class Numeral(str):
-    """A number that no float or int can hold, kept as it was written."""
-
-    __slots__ = ()
+_MISFIT = (msgspec.ValidationError, TypeError, ValueError, RecursionError)
 
 
 def read(line: bytes) -> Message:
@@ -34,9 +27,9 @@ def read(line: bytes) -> Message:
 
 def _read(line: bytes) -> Message:
     try:
-        found = _DECODER.decode(line.decode("utf-8", "surrogateescape").strip())
+        found = load(line)
     except RecursionError:
-        return _read_shallow(line)
+        return _read_apart(line)
     except ValueError:
         return messages.Garbage()
     if not isinstance(found, dict):
@@ -72,7 +65,17 @@ def _message(known: type[Message], fields: dict[str, Any]) -> Message:
     misfits: list[str] = []
     message: Message = _struct(known, fields, misfits)
     message.misfits = tuple(misfits)
+    if isinstance(message, control.ControlRequest) and "input" in misfits:
+        message.input_raw = _dump_input(fields)
     return message
+
+
+def _dump_input(fields: dict[str, Any]) -> bytes:
+    """An input that is no object (no CLI was seen to send one): an unchanged allow returns it all the same."""
+    try:
+        return dump(fields["request"]["input"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return b""
 
 
 def _struct(known: type[Any], fields: dict[str, Any], misfits: list[str]) -> Any:
@@ -82,7 +85,7 @@ def _struct(known: type[Any], fields: dict[str, Any], misfits: list[str]) -> Any
         if name in fields and name in hints:
             try:
                 values[name] = _value(hints[name], fields[name], misfits)
-            except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
+            except _MISFIT:
                 misfits.append(name)
     return known(**values)
 
@@ -98,10 +101,21 @@ def _value(wanted: Any, value: Any, misfits: list[str]) -> Any:
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
             return _struct(option, value, misfits)
         if isinstance(value, list) and get_origin(option) is list:
-            return [_value(get_args(option)[0], entry, misfits) for entry in value]
+            return list(_entries(get_args(option)[0], enumerate(value), misfits).values())
         if isinstance(value, dict) and get_origin(option) is dict:
-            return {key: _value(get_args(option)[1], entry, misfits) for key, entry in value.items()}
+            return _entries(get_args(option)[1], value.items(), misfits)
     return msgspec.convert(value, wanted, strict=False)
+
+
+def _entries(wanted: Any, listed: Iterable[tuple[Any, Any]], misfits: list[str]) -> dict[Any, Any]:
+    """Those that fit; one that does not costs only itself."""
+    kept: dict[Any, Any] = {}
+    for key, entry in listed:
+        try:
+            kept[key] = _value(wanted, entry, misfits)
+        except _MISFIT:
+            misfits.append(f"[{key}]")
+    return kept
 
 
 def _tagged(union: _Union, value: dict[str, Any], misfits: list[str]) -> Any:
@@ -166,87 +180,20 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _integer(digits: str) -> Any:
-    return int(digits) if len(digits) <= MAX_DIGITS else Numeral(digits)
+_TAKEN_APART = frozenset({"request", "response", "message"})
+"""Members whose own members count one by one; elsewhere half an object would be worse than none."""
 
 
-def _float(text: str) -> Any:
-    number = float(text)
-    return number if number not in (float("inf"), float("-inf")) else Numeral(text)
-
-
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_float, strict=False)
-
-
-# A line nested deeper than any parser here goes: its heads are found by walking tokens, and nothing below the second level is read.
-
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
-MAX_SHALLOW = 16 * 1024 * 1024
-"""Bytes of a too deep line that are walked (a few million tokens a second); what identifies it sits near the start on every CLI seen."""
-
-
-def _read_shallow(line: bytes) -> Message:
-    heads, spans = _heads(line[:MAX_SHALLOW])
-    kind = heads.get(("type",), "")
-    if kind == "control_request":
-        start, end = spans.get(("request", "input"), (0, 0))
-        asked: Any = control.UnknownQuestion(heads.get(("request", "subtype"), ""), {})
-        if asked.subtype == "can_use_tool":
-            tool_use_id = heads.get(("request", "tool_use_id"))
-            asked = control.CanUseTool(tool_name=heads.get(("request", "tool_name"), ""), tool_use_id=tool_use_id)
-        question = control.ControlRequest(request_id=heads.get(("request_id",), ""), request=asked, misfits=("request",))
-        question.input_raw = line[start:end]
-        return question
-    if kind == "control_response":
-        answer = control.ControlAnswer(heads.get(("response", "subtype"), ""), heads.get(("response", "request_id"), ""))
-        answer.error = heads.get(("response", "error"))
-        return control.ControlResponse(response=answer, misfits=("response",))
-    fields: dict[str, Any] = {path[0]: text for path, text in heads.items() if len(path) == 1}
-    message = message_from(fields)  # numbers and flags come as words here: ``convert`` reads those that it knows
-    message.misfits = (*message.misfits, "too deep")
+def _read_apart(line: bytes) -> Message:
+    """A line nested deeper than any parser goes: all of it but the members that are too deep, which are named in ``misfits``."""
+    begin = line.find(b"{")
+    too_deep: dict[tuple[str, ...], bytes] = {}
+    fields, end = read_apart(line, begin, _TAKEN_APART, too_deep)
+    if line[:begin].strip(b"\xef\xbb\xbf \t\r") or not end:
+        return messages.Garbage()
+    message = message_from(fields)
+    message.misfits = (*message.misfits, *(path[-1] for path in too_deep))
+    given = too_deep.get(("request", "input"), b"")
+    if isinstance(message, control.ControlRequest) and given and is_whole(given):
+        message.input_raw = given
     return message
-
-
-def _heads(line: bytes) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], tuple[int, int]]]:
-    """Scalars of the first two levels by path, and where each value of the second level begins and ends."""
-    heads: dict[tuple[str, ...], str] = {}
-    spans: dict[tuple[str, ...], tuple[int, int]] = {}
-    path: list[str] = []
-    depth, key, awaiting_value, began = 0, "", False, 0
-    for token in _TOKEN.finditer(line):
-        text = token.group()
-        if text in (b"{", b"["):
-            if depth == 2 and awaiting_value:
-                began = token.start()
-            depth += 1
-            path.append(key) if depth in (2, 3) else None
-            awaiting_value = False
-        elif text in (b"}", b"]"):
-            depth -= 1
-            if depth in (1, 2) and path:
-                ended = tuple(path)
-                path.pop()
-                if depth == 2:
-                    spans[ended] = (began, token.end())
-        elif text == b":":
-            awaiting_value = True
-        elif text == b",":
-            awaiting_value = False
-        elif depth <= 2:
-            if awaiting_value:
-                heads.setdefault((*path, key), _scalar(text))
-                awaiting_value = False
-            else:
-                key = _scalar(text)
-    return heads, spans
-
-
-def _scalar(token: bytes) -> str:
-    try:
-        return (
-            str(json.loads(token.decode("utf-8", "surrogateescape"), strict=False))
-            if token[:1] == b'"'
-            else token.decode("ascii", "replace")
-        )
-    except ValueError:
-        return ""
