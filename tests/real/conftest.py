@@ -10,6 +10,7 @@ A test takes what it needs:
 ``cli``          argv for ``ClientOptions(cli=…)`` or ``Launch.program``: sets HOME and the rest by itself, execs in place
 ``bare_cli``     the same without the environment: the launcher's counts
 ``raw_cli``      ``async with raw_cli("--flag") as cli``: a RawCli (rig_raw) with the stream-json flags given
+``talk``         a Talk (rig_talk): a CLI started once for this file and version; ``pytestmark = LOOP`` (rig_talk) is needed
 
 Workers share the load with ``-n 2 --dist loadgroup``: all tests of one file and version go to one worker.
 """
@@ -22,9 +23,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from ropewalk.sim.model import SimModel
-from tests.real import rig, rig_netns, rig_raw
+from tests.real import rig, rig_netns, rig_raw, rig_talk
 from tools.install_clis import CannotInstall, cli_path
 
 HERE = Path(__file__).parent
@@ -111,6 +113,20 @@ def cli(place: rig.Place, cli_version: str, cli_env: dict[str, str]) -> list[str
 @pytest.fixture
 def bare_cli(place: rig.Place, cli_version: str) -> list[str]:
     return place.argv(cli_version)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(cli_version: str, request: pytest.FixtureRequest) -> AsyncIterator[rig_talk.Shared]:
+    """A file sets ``SHARED_ARGS`` for the flags of its CLI."""
+    kept = rig_talk.Shared(cli_version, *getattr(request.module, "SHARED_ARGS", ()))
+    yield kept
+    await kept.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def talk(shared: rig_talk.Shared) -> AsyncIterator[rig_talk.Talk]:
+    yield await shared.get()
+    await shared.tidy()
 
 
 @pytest.fixture

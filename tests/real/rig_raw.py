@@ -67,9 +67,17 @@ class RawCli:
         return response
 
     async def fence(self) -> list[Line]:
-        """Everything said up to an answer to a harmless request: how to see, without sleeping, that a line does not come."""
+        """What was said since the last ``expect``, up to an answer to a harmless request; answers to requests are left out.
+
+        This is how to see, without sleeping, that a line does not come.
+        """
+        at = self._at
         await self.request("mcp_status")
-        return self.lines
+        return [line for line in self.lines[at:] if line["type"] != "control_response"]
+
+    def skip(self) -> None:
+        """What was said so far is not expected any more."""
+        self._at = len(self.lines)
 
     async def question(self, tool: str | None = None) -> Line:
         return await self.expect(lambda line: asks(line) and tool in (None, line["request"]["tool_name"]), f"question ({tool})")
