@@ -10,18 +10,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 
 from ..errors import SessionGone
 from . import outgoing
 from .answers import Answer, Refusal, Reply, payload_of
-from .codec import decode, encode
+from .codec import decode, encode, typed
 from .content import Usage
 from .control import ControlCancelRequest, ControlRequest, ControlResponse, SdkControlInterrupt
 from .costs import CostMeter
 from .framing import MAX_LINE, LineSplitter
 from .lazy import LazyMessage, may_wait
-from .messages import Assistant, CommandLifecycle, ConversationReset, Message, Result, StreamEvent, User
+from .messages import Assistant, CommandLifecycle, ConversationReset, Garbage, Message, Result, StreamEvent, User
 from .pending import OnOutcome, Pending
 from .questions import Questions
 from .state import State, Step, advance
@@ -38,6 +38,7 @@ Notable = ControlRequest | ControlCancelRequest | Result
 ANSWERABLE = frozenset({"can_use_tool", "hook_callback", "mcp_message"})
 """Questions that an owner answers by default; all others are refused at once, since the CLI would wait for ever."""
 
+_DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta"'
 _CONTEXT = (b'{"type":"stream_event","event":{"type":"message_start"', b'{"type":"assistant"')
 """Lines that tell how much the model read."""
 
@@ -120,19 +121,30 @@ class Connection:
     def receive_data(self, data: bytes) -> list[Message | LazyMessage]:
         """Messages that ``data`` completes, in order. Never raises. Write ``data_to_send`` before telling them."""
         messages: list[Message | LazyMessage] = []
-        lazy, accept, heed = self._lazy, messages.append, _HEED
+        lazy, link, accept, heed, read = self._lazy, self._link, messages.append, _HEED, typed()
         for line in self._lines.feed(data):
-            if lazy and type(line) is bytes and may_wait(line):
-                if line.startswith(_CONTEXT) and b'"parent_tool_use_id":null' in line and b'"<synthetic>"' not in line:
-                    self._context_line = line
+            if lazy and type(line) is bytes and (line.startswith(_DELTA) or self._may_wait(line)):
                 accept(LazyMessage(line))
                 continue
-            message = decode(line)
-            if self._link and self._is_repeat(message):
+            try:
+                message = read(line)  # type: ignore[arg-type]
+                kind = type(message)
+                message.raw = line
+            except (TypeError, DecodeError, UnicodeDecodeError, RecursionError):  # TypeError: a line past the cap is no bytes
+                kind = None
+            if kind is StreamEvent and not link and type(message.event) is not MessageStart:
+                accept(message)  # nearly all lines are these, and they change nothing
+                continue
+            if kind is ControlRequest or kind not in heed:
+                message = decode(line)  # a question, with all care; a system line, by its subtype; or whatever else it is
+                kind = type(message)
+                if kind is Garbage and message.raw.isspace():
+                    continue
+            if link and self._is_repeat(message):
                 continue
             if message.session_id is not None and message.session_id != self.session_id:
                 self._session_named(message)
-            handler = heed.get(type(message))
+            handler = heed.get(kind)
             if handler is None or handler(self, message):
                 accept(message)
             if self._recovered:
@@ -438,6 +450,13 @@ class Connection:
     def _receipt(self, uuid: str) -> None:
         self._unechoed.pop(uuid, None)
         self.turns.took(uuid)
+
+    def _may_wait(self, line: bytes) -> bool:
+        if not may_wait(line):
+            return False
+        if line.startswith(_CONTEXT) and b'"parent_tool_use_id":null' in line and b'"<synthetic>"' not in line:
+            self._context_line = line
+        return True
 
     def _is_repeat(self, message: Message) -> bool:
         if message.uuid is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_LINE = 64 * 1024 * 1024
-"""Lines of 5 MB were measured; past 64 MiB a line is dropped (and told), so that a flood without a newline can't eat the memory."""
+"""Lines of 5 MB were measured; past 64 MiB a line is dropped, and told: a flood without a newline can't eat the memory."""
 
 HEAD = 200
 """Bytes of a dropped line that are kept, to tell what it was."""
@@ -20,7 +20,7 @@ class TooLong:
 
 
 class LineSplitter:
-    """Feed it chunks; it gives back the lines that they finish, without ``\\n`` or ``\\r\\n``, blank ones left out."""
+    """Feed it chunks; it gives back the lines that they finish, without ``\\n`` or ``\\r\\n``, empty ones left out."""
 
     __slots__ = ("_lost", "_max", "_parts", "_size")
 
@@ -31,12 +31,16 @@ class LineSplitter:
         self._lost: bytes | None = None  # the head of a line that is being dropped
 
     def feed(self, chunk: bytes) -> list[bytes | TooLong]:
-        """The lines that ``chunk`` completes."""
+        """The lines that ``chunk`` completes. Lines of blanks alone may be among them: they cost a test that only they need."""
         pieces = chunk.split(b"\n")
         if len(pieces) == 1:
             self._keep(chunk)
             return []
         rest = pieces.pop()
+        if not self._size and b"\r" not in chunk and len(chunk) <= self._max:  # the plain case, without a loop of ours
+            if rest:
+                self._keep(rest)
+            return pieces if all(pieces) else [piece for piece in pieces if piece]  # type: ignore[return-value]
         if self._size:
             self._keep(pieces[0])
             first = self._take()
