@@ -135,8 +135,10 @@ class Connection:
             if kind is StreamEvent and not link and type(message.event) is not MessageStart:
                 accept(message)  # nearly all lines are these, and they change nothing
                 continue
-            if kind is ControlRequest or kind not in heed:
-                message = decode(line)  # a question, with all care; a system line, by its subtype; or whatever else it is
+            if kind is ControlRequest:
+                message.input_raw = b""  # ours alone to fill, whatever the line holds
+            elif kind not in heed:
+                message = decode(line)  # a system line, by its subtype; or whatever else it is
                 kind = type(message)
                 if kind is Garbage and message.raw.isspace():
                     continue
