@@ -1,4 +1,4 @@
-"""What a question can be answered with, and the check that an answer is whole. Refuses half-filled ones before a byte is written."""
+"""What a question can be answered with, and the check that an answer is whole. Refuses half-filled ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ def choices_of(tool_input: Mapping[str, Any]) -> list[Choice]:
 def choose(
     tool_input: Mapping[str, Any], answers: Mapping[str, str | Sequence[str]], notes: Mapping[str, str] | None = None
 ) -> Allow:
-    """The answer to an AskUserQuestion: question text → label, several labels, or free text. Raises ``LocalProtocolError`` on another text."""
+    """The answer to an AskUserQuestion: question text → label, several labels, or free text.
+
+    Raises ``LocalProtocolError`` on a text that was not asked.
+    """
     told = {text: answer if isinstance(answer, str) else ", ".join(answer) for text, answer in answers.items()}
     updated: dict[str, Any] = {**tool_input, "answers": told}
     if notes:
@@ -85,7 +88,9 @@ def payload_of(question: ControlRequest, answer: Answer, version: Version | None
     asked = question.request
     if isinstance(asked, CanUseTool):
         if isinstance(answer, Allow):
-            return _allow(asked, answer, version)
+            if answer.updated_input is None and "input" in question.misfits and not question.input_raw:
+                raise LocalProtocolError("the input could not be read: allow it with the whole updated_input, or deny")
+            return _allow(asked, answer, version, bool(question.input_raw))
         if isinstance(answer, Deny):
             return _deny(asked, answer)
         raise LocalProtocolError(f"a permission question is answered with Allow, Deny or Refusal, not {type(answer).__name__}")
@@ -94,9 +99,9 @@ def payload_of(question: ControlRequest, answer: Answer, version: Version | None
     raise LocalProtocolError(f"{type(asked).__name__} is answered with Reply or Refusal, not {type(answer).__name__}")
 
 
-def _allow(asked: CanUseTool, answer: Allow, version: Version | None) -> dict[str, Any]:
+def _allow(asked: CanUseTool, answer: Allow, version: Version | None, unread: bool) -> dict[str, Any]:
     updated = dict(asked.input) if answer.updated_input is None else dict(answer.updated_input)
-    if asked.input and not updated:
+    if (asked.input or (unread and answer.updated_input is not None)) and not updated:
         raise LocalProtocolError("an allow carries the whole input; leave updated_input out to run it as it was asked")
     if asked.tool_name == "AskUserQuestion" and answer.updated_input is not None:
         _check_choice(asked.input, updated)
@@ -140,6 +145,8 @@ def check_update(update: Mapping[str, Any], version: Version | None) -> dict[str
 def _check_choice(asked: Mapping[str, Any], updated: dict[str, Any]) -> None:
     if "answers" not in updated:
         raise LocalProtocolError("an AskUserQuestion is answered with its questions and answers; see choose()")
+    if not isinstance(updated["answers"], Mapping):
+        raise LocalProtocolError("`answers` maps each question's text to its answer; see choose()")
     updated.setdefault("questions", asked.get("questions", []))
     texts = {choice.question for choice in choices_of(asked)}
     strangers = [key for key in updated["answers"] if texts and key not in texts]

@@ -32,7 +32,7 @@ def _by_subtype() -> msgspec.json.Decoder[Any]:
 
 
 def typed() -> Callable[[bytes], Any]:
-    """The fast reader alone, for loops that put what it refuses, and system lines, to ``decode``. Leaves ``raw`` to its caller."""
+    """The fast reader alone, for loops that put what it refuses, and system lines, to ``decode``. Leaves ``raw`` unset."""
     return _by_type().decode
 
 

@@ -14,10 +14,10 @@ from msgspec import DecodeError, Struct
 
 from ..errors import SessionGone
 from . import outgoing
-from .answers import Answer, Refusal, Reply, payload_of
+from .answers import Allow, Answer, Refusal, Reply, payload_of
 from .codec import decode, encode, typed
 from .content import Usage
-from .control import ControlCancelRequest, ControlRequest, ControlResponse, SdkControlInterrupt
+from .control import CanUseTool, ControlAnswer, ControlCancelRequest, ControlRequest, ControlResponse, SdkControlInterrupt
 from .costs import CostMeter
 from .framing import MAX_LINE, LineSplitter
 from .lazy import LazyMessage, may_wait
@@ -28,7 +28,7 @@ from .state import State, Step, advance
 from .stream import MessageStart
 from .system import BackgroundTasksChanged, Init, Status, TaskNotification, TaskStarted
 from .turns import Turn, Turns
-from .versions import Version, parse_version
+from .versions import COUNTS_COST_FROM_ZERO, Version, parse_version
 
 Direction = Literal["in", "out"]
 """``in``: a line of ours to the CLI; ``out``: a line of the CLI."""
@@ -38,9 +38,13 @@ Notable = ControlRequest | ControlCancelRequest | Result
 ANSWERABLE = frozenset({"can_use_tool", "hook_callback", "mcp_message"})
 """Questions that an owner answers by default; all others are refused at once, since the CLI would wait for ever."""
 
+_UNREAD = frozenset({"input", "message", "request"})
+"""Parts of a question without which nobody could answer it rightly."""
+
 _DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta"'
 _CONTEXT = (b'{"type":"stream_event","event":{"type":"message_start"', b'{"type":"assistant"')
-"""Lines that tell how much the model read."""
+"""Lines that tell how much the model read; these words in them make it a call of the main thread."""
+_MAIN, _USAGE, _SYNTHETIC = b'"parent_tool_use_id":null', b'"usage":{"', b'"<synthetic>"'
 
 REPEATS = 8192
 """Uuids remembered to drop repeats: 2.1.120 sends its whole buffer (1,000 lines by its documents) again after each reconnect."""
@@ -57,6 +61,8 @@ class Snapshot(Struct, frozen=True):
     version: Version | None
     capabilities: frozenset[str]
     questions: tuple[str, ...]
+    pending: tuple[str, ...]
+    tasks: tuple[str, ...]
     prompts: tuple[tuple[str, str], ...]
     turns: int
     cost_usd: float
@@ -72,8 +78,8 @@ class Connection:
 
     __slots__ = (
         "_answerable", "_context_line", "_cost", "_init_request", "_lazy", "_lines", "_link", "_new_id", "_notable", "_out",
-        "_recovered", "_seen", "_unechoed", "capabilities", "cwd", "initialize_response", "last_turn", "mode", "model", "pending", "questions", "session_id",
-        "state", "tasks", "turns", "version", "why",
+        "_recovered", "_recovery", "_seen", "_unechoed", "capabilities", "cwd", "initialize_response", "last_turn", "mode",
+        "model", "pending", "questions", "session_id", "state", "tasks", "turns", "version", "why",
     )  # fmt: skip
 
     def __init__(
@@ -97,7 +103,8 @@ class Connection:
         self._cost = CostMeter(known_cost)
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._unechoed: dict[str, bytes] = {}  # prompts as sent, until their receipt; only on links
-        self._recovered: list[Message] = []  # open questions that a second initialize listed and that we had never seen
+        self._recovered: list[Message] = []  # told besides: questions that a second initialize listed, or no longer lists
+        self._recovery: set[str] = set()  # ids of initialize requests that were said again after a broken link
         self._context_line: Message | bytes | None = None
         self._init_request: dict[str, Any] = {}
         self.state = State.NEW
@@ -156,10 +163,9 @@ class Connection:
 
     def receive_eof(self, gone: SessionGone | None = None) -> list[Message | LazyMessage]:
         """The end of its output: a last line without newline, then ``close``."""
-        rest = [decode(line) for line in self._lines.finish()]
-        told = [message for message in rest if (heed := _HEED.get(type(message))) is None or heed(self, message)]
+        told = self.receive_data(b"\n")
         self.close(gone or SessionGone("the CLI closed its output"))
-        return list(told)
+        return told
 
     def close(self, gone: SessionGone) -> None:
         """The process is gone: every request of ours fails at once, every open question is lost."""
@@ -169,15 +175,20 @@ class Connection:
         self.questions.lose_all(f"lost: {gone.why}")
 
     def take_notable(self) -> list[Notable]:
-        """What an owner has to act on since the last call: questions asked and withdrawn, turns ended. All of it is told as well."""
+        """What an owner has to act on since the last call: questions asked and withdrawn, turns ended. All are told as well."""
         notable, self._notable = self._notable, []
         return notable
 
     def relinked(self) -> None:
-        """The link is there again. Says ``initialize`` once more (its answer lists the open questions) and repeats what may be lost."""
+        """The link is there again: says once more what may be lost, and ``initialize``, whose answer lists the open questions."""
         self._lines.reset()
-        again = [outgoing.request_line(self._new_id(), "initialize", self._init_request)]
-        self._out = [*again, *self.pending.lines(), *self._unechoed.values(), *self._out]
+        again: list[bytes] = []
+        if asked := self.pending.of("initialize"):
+            self._recovery.update(asked)
+        elif self.state is not State.NEW or self.turns.prompts:
+            again.append(outgoing.request_line(request_id := self._new_id(), "initialize", self._init_request))
+            self._recovery.add(request_id)
+        self._out = list(dict.fromkeys([*again, *self.pending.lines(), *self._unechoed.values(), *self._out]))
 
     # -- what we say
 
@@ -197,7 +208,7 @@ class Connection:
         return request_id
 
     def send_request(self, subtype: str, fields: Mapping[str, Any] | None = None, on_outcome: OnOutcome | None = None) -> str:
-        """Any control request. ``on_outcome`` hears the response or an error, once. Set a deadline and call ``give_up`` when it passes."""
+        """Any control request. ``on_outcome`` hears its response or error, once. Set a deadline; when it passes, ``give_up``."""
         state = advance(self.state, Step.REQUEST)
         outgoing.check_request(subtype, fields or {}, self.version)
         request_id = self._new_id()
@@ -233,7 +244,7 @@ class Connection:
         if isinstance(answer, Refusal):
             line = outgoing.error_line(request_id, answer.error)
         else:
-            raw = question.input_raw if getattr(answer, "updated_input", None) is None else b""
+            raw = question.input_raw if isinstance(answer, Allow) and answer.updated_input is None else b""
             line = outgoing.success_line(request_id, payload_of(question, answer, self.version), raw)
         self.questions.close(request_id, "answered", line)
         self.state = state
@@ -287,6 +298,8 @@ class Connection:
             version=self.version,
             capabilities=self.capabilities,
             questions=tuple(question.request_id for question in self.questions),
+            pending=tuple(self.pending),
+            tasks=tuple(self.tasks),
             prompts=tuple((uuid, state.value) for uuid, state in self.turns.prompts.items()),
             turns=self.turns.count,
             cost_usd=self.cost_usd,
@@ -297,28 +310,40 @@ class Connection:
 
     @classmethod
     def rebuild(cls, lines: Iterable[tuple[Direction, bytes]], **options: Any) -> Connection:
-        """A connection that knows what one knew that said and heard these lines. Requests of ours that were pending are unknown now."""
+        """A connection that knows what one knew that said and heard these lines. Nobody hears the outcome of its requests.
+
+        Due at once are answers that no person is asked for and that were not among the lines: the CLI still waits for them.
+        """
         connection = cls(**options)
         for direction, line in lines:
+            line = line.rstrip(b"\n") + b"\n"
             if direction == "out":
-                connection.receive_data(line.rstrip(b"\n") + b"\n")
+                connection.receive_data(line)
             else:
                 connection._replay(line)
-            connection._out.clear()
-        connection.pending.close(SessionGone("the controller restarted; whether the CLI acted on it is not known"))
+        connection._notable.clear()
         return connection
 
     def _replay(self, line: bytes) -> None:
         """A line that we sent in an earlier life, to the effect that it had then."""
         said = decode(line.rstrip(b"\n"))
+        self._out = [due for due in self._out if due != line]
         if isinstance(said, User) and said.uuid:
             self.turns.sent(said.uuid)
+            if self._link:
+                self._unechoed[said.uuid] = line
         elif isinstance(said, ControlRequest):
-            subtype = _subtype_of(said)
-            self.state = advance(self.state, Step.INITIALIZE if subtype == "initialize" else Step.REQUEST)
-            self.pending.add(said.request_id, subtype, line, None)
+            self._replay_request(said, line)
         elif isinstance(said, ControlResponse):
             self.questions.close(said.response.request_id, "answered", line)
+
+    def _replay_request(self, said: ControlRequest, line: bytes) -> None:
+        subtype = _subtype_of(said)
+        if subtype == "initialize":
+            self.state = advance(self.state, Step.INITIALIZE)
+            asked = said.fields().get("request")
+            self._init_request = {name: value for name, value in asked.items() if name != "subtype"} if asked else {}
+        self.pending.add(said.request_id, subtype, line, None)
 
     # -- one method for each kind of message that changes what we know; each returns whether it is told
 
@@ -389,19 +414,30 @@ class Connection:
         return True
 
     def _on_question(self, message: ControlRequest) -> bool:
+        if not message.request_id:
+            return True  # it can't be answered: the id is the only handle
         if not self.questions.open(message):
+            if said := self.questions.said(message.request_id):
+                self._out.append(said)
             return False
         if self.state in (State.ENDING, State.CLOSED):
             return True  # nothing can be said any more; the CLI refuses the tool by itself
         if isinstance(message.request, SdkControlInterrupt):
             self.answer(message.request_id, Reply())
-        elif _subtype_of(message) not in self._answerable:
-            self.answer(
-                message.request_id, Refusal(f"{_subtype_of(message) or 'this request'} is not supported by this controller")
-            )
+        elif why := self._why_refused(message):
+            self.answer(message.request_id, Refusal(why))
         else:
             self._notable.append(message)
         return True
+
+    def _why_refused(self, message: ControlRequest) -> str:
+        """Why nobody can answer this, or nothing. Unanswered, the CLI would wait for ever."""
+        subtype = _subtype_of(message)
+        if subtype not in self._answerable:
+            return f"{subtype or 'this request'} is not supported by this controller"
+        if not isinstance(message.request, CanUseTool) and not _UNREAD.isdisjoint(message.misfits):
+            return f"this {subtype} could not be read"
+        return ""
 
     def _on_withdrawal(self, message: ControlCancelRequest) -> bool:
         if self.questions.close(message.request_id, "withdrawn by the CLI") is not None:
@@ -410,8 +446,13 @@ class Connection:
 
     def _on_response(self, message: ControlResponse) -> bool:
         answer = message.response
-        if self._link or answer.pending_permission_requests:
-            self._recover(answer.pending_permission_requests)
+        again = answer.request_id in self._recovery
+        self._recover([*answer.pending_permission_requests, *answer.pending_user_dialog_requests])
+        if again:
+            self._recovery.discard(answer.request_id)
+            self._withdraw_unlisted(answer)
+        if again and answer.subtype == "error" and answer.request_id in self.pending:
+            answer = ControlAnswer("success", answer.request_id, {})  # it had heard the first; only its answer was lost
         response = answer.response or {}
         subtype = self.pending.settle(answer)
         if subtype == "initialize":
@@ -434,20 +475,29 @@ class Connection:
     def _version_told(self, version: str | None, capabilities: list[Any]) -> None:
         if version:
             self.version = parse_version(version) or self.version
+        if self.version is not None and self.version <= COUNTS_COST_FROM_ZERO:
+            self._cost.starts_at_zero()
         if capabilities:
             self.capabilities |= frozenset(one for one in capabilities if isinstance(one, str))
 
     def _recover(self, listed: list[dict[str, Any]]) -> None:
         """Questions that are open at the CLI's side: those we don't know are opened, those we answered are answered again."""
         for fields in listed:
-            question = decode(encode({"type": "control_request", **fields}))
-            if not isinstance(question, ControlRequest):
-                continue
-            if said := self.questions.said(question.request_id):
-                self._out.append(said)
-            elif self.questions.open(question):
+            question = decode(encode({"type": "control_request", **fields}).rstrip(b"\n"))
+            if isinstance(question, ControlRequest) and self._on_question(question):
                 self._recovered.append(question)
-                self._notable.append(question)
+
+    def _withdraw_unlisted(self, answer: ControlAnswer) -> None:
+        """The CLI withdrew them while the link was down. An error lists all that is open, also when that is nothing."""
+        if answer.subtype != "error":
+            return
+        listed = {fields.get("request_id") for fields in answer.pending_permission_requests}
+        for question in self.questions:
+            if isinstance(question.request, CanUseTool) and question.request_id not in listed:
+                raw = encode({"type": "control_cancel_request", "request_id": question.request_id}).rstrip(b"\n")
+                withdrawal = ControlCancelRequest(raw=raw, request_id=question.request_id)
+                self._on_withdrawal(withdrawal)
+                self._recovered.append(withdrawal)
 
     def _receipt(self, uuid: str) -> None:
         self._unechoed.pop(uuid, None)
@@ -456,7 +506,7 @@ class Connection:
     def _may_wait(self, line: bytes) -> bool:
         if not may_wait(line):
             return False
-        if line.startswith(_CONTEXT) and b'"parent_tool_use_id":null' in line and b'"<synthetic>"' not in line:
+        if line.startswith(_CONTEXT) and _MAIN in line and _USAGE in line and _SYNTHETIC not in line:
             self._context_line = line
         return True
 

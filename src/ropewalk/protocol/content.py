@@ -1,4 +1,4 @@
-"""Content blocks as the Messages API spells them, and what rides on them. Refuses to judge: an unknown block is kept, not dropped."""
+"""Content blocks as the Messages API spells them. Refuses to judge: an unknown block is kept, not dropped."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class ControlRequest(Message, tag_field="type", tag="control_request", gc=False)
     """The CLI asks and waits. ``request_id`` is the only handle of the answer."""
 
     request_id: str = ""
-    request: KnownQuestion = field(default_factory=CanUseTool)
+    request: KnownQuestion = field(default_factory=UnknownQuestion)  # type: ignore[assignment]
     input_raw: bytes = field(name=" input", default=b"")
     """The input's own bytes, where it could not be read into ``request.input``; an unchanged allow returns them."""
 

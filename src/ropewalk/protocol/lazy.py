@@ -1,4 +1,4 @@
-"""Messages that are typed when somebody looks. Refuses to delay what the connection itself must know: only the bulk is put off."""
+"""Messages that are typed when somebody looks. Refuses to delay what the connection itself must know."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class LazyMessage:
 
 
 def may_wait(line: bytes) -> bool:
-    """Is this a line whose meaning the connection does not need? Receipts of our prompts are not; nor is any line in another key order."""
+    """Can the connection do without this line's meaning? Not when it is a receipt of a prompt, or in another key order."""
     return line.startswith(_BULK) and (line[9:13] != b"user" or _RECEIPT not in line)

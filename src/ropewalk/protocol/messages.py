@@ -1,4 +1,4 @@
-"""One struct for each ``type`` of line that the CLI sends, field for field in its spelling. Refuses to interpret: no state, no I/O.
+"""One struct for each ``type`` of line that the CLI sends, field for field in its spelling. Refuses to interpret.
 
 Every field has a default, so a missing one degrades instead of raising; fields that we don't name are in ``raw``.
 """
@@ -137,7 +137,7 @@ class Result(Message, tag_field="type", tag="result", gc=False):
 
     @property
     def failed(self) -> bool:
-        """The one rule: ``is_error``, or a subtype other than success. Older CLIs say ``is_error: false`` on interrupts and limits."""
+        """``is_error``, or a subtype other than success: older CLIs say ``is_error: false`` on interrupts and limits."""
         return self.is_error or self.subtype != "success"
 
     @property

@@ -1,8 +1,8 @@
-"""Requests of ours that the CLI has not answered. Refuses to end one twice: answer, refusal, deadline or loss, whichever comes first."""
+"""Requests of ours that the CLI has not answered. Refuses to end one twice: by answer, refusal, deadline or loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import RequestFailed, RequestTimedOut, RopewalkError, SessionGone
@@ -28,6 +28,13 @@ class Pending:
 
     def add(self, request_id: str, subtype: str, line: bytes, on_outcome: OnOutcome | None) -> None:
         self._waiting[request_id] = (subtype, line, on_outcome)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._waiting))
+
+    def of(self, subtype: str) -> list[str]:
+        """Ids of the unanswered requests of one subtype."""
+        return [request_id for request_id, (asked, _, _) in self._waiting.items() if asked == subtype]
 
     def lines(self) -> list[bytes]:
         """The unanswered requests as they were sent: to say again after a broken link."""

@@ -9,7 +9,7 @@ from ..errors import LocalProtocolError
 from .control import ControlRequest
 
 REMEMBERED = 256
-"""Closed questions whose fate and answer we still know: to say why an answer comes too late, and to say it again after a broken link."""
+"""Closed questions that we still know: to say why an answer comes too late, and to say it again after a broken link."""
 
 
 class Questions:

@@ -1,4 +1,4 @@
-"""One struct for each ``subtype`` of a ``system`` line. Refuses to interpret: what they mean for a session is not decided here."""
+"""One struct for each ``subtype`` of a ``system`` line. Refuses to interpret what they mean for a session."""
 
 from __future__ import annotations
 
@@ -244,13 +244,45 @@ KnownSystem = (
     | FilesPersisted
 )
 
-NAMED_ONLY_SUBTYPES = frozenset(
-    """agents_killed api_error away_summary cloud_session_delta code_change_published commands_changed dev_intent
-    elicitation_complete feedback_draft_queued file_attachments_missing file_snapshot inherited_asks_settled
-    instruction_size_warning late_allow_not_run local_command_output memory_recall memory_saved mirror_error
-    model_consent_fallback model_fallback model_refusal_fallback model_refusal_no_fallback notification
-    peer_message_hold per_turn_effort_changed permission_check_status permission_retry plugin_install
-    post_turn_summary scheduled_task_fire session_metadata session_writes_lost stop_hook_summary task_summary
-    turn_duration turn_handoff_available turn_preempted vcs_state_changed worker_shutting_down""".split()
-)
+NAMED_ONLY_SUBTYPES = frozenset({
+    "agents_killed",
+    "api_error",
+    "away_summary",
+    "cloud_session_delta",
+    "code_change_published",
+    "commands_changed",
+    "dev_intent",
+    "elicitation_complete",
+    "feedback_draft_queued",
+    "file_attachments_missing",
+    "file_snapshot",
+    "inherited_asks_settled",
+    "instruction_size_warning",
+    "late_allow_not_run",
+    "local_command_output",
+    "memory_recall",
+    "memory_saved",
+    "mirror_error",
+    "model_consent_fallback",
+    "model_fallback",
+    "model_refusal_fallback",
+    "model_refusal_no_fallback",
+    "notification",
+    "peer_message_hold",
+    "per_turn_effort_changed",
+    "permission_check_status",
+    "permission_retry",
+    "plugin_install",
+    "post_turn_summary",
+    "scheduled_task_fire",
+    "session_metadata",
+    "session_writes_lost",
+    "stop_hook_summary",
+    "task_summary",
+    "turn_duration",
+    "turn_handoff_available",
+    "turn_preempted",
+    "vcs_state_changed",
+    "worker_shutting_down",
+})  # fmt: skip
 """Subtypes that 2.1.326 has by name; not one of them was seen on the wire."""

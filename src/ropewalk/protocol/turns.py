@@ -25,6 +25,8 @@ class Turn(Struct, frozen=True):
     cost_usd: float
 
 
+_OVER = (PromptState.DONE, PromptState.WITHDRAWN)
+
 REMEMBERED = 1024
 """Finished prompts whose fate is kept."""
 
@@ -84,7 +86,7 @@ class Turns:
         return Turn(self.count, prompts, result, cost)
 
     def _guess(self, result: Result) -> None:
-        """No receipt came (a local command, an interrupt or a failure before the model spoke, on older CLIs): the oldest waits no longer."""
+        """No receipt came (older CLIs: a local command, an end before the model spoke): the oldest prompt waits no longer."""
         nobody = result.origin is not None or self._notified or self._receipts
         waiting = self.waiting
         if waiting and not nobody:
@@ -95,5 +97,5 @@ class Turns:
             self._taken.remove(uuid)
         self.prompts.pop(uuid, None)
         self.prompts[uuid] = state
-        while len(self.prompts) > REMEMBERED and next(iter(self.prompts.values())) in (PromptState.DONE, PromptState.WITHDRAWN):
-            del self.prompts[next(iter(self.prompts))]
+        if len(self.prompts) > REMEMBERED:
+            del self.prompts[next(uuid for uuid, state in self.prompts.items() if state in _OVER)]

@@ -1,4 +1,4 @@
-"""What each CLI version can and can't hear. A table with measured edges; refuses to guess from a version what a capability list tells."""
+"""What each CLI version can and can't hear, with measured edges. Refuses to guess what a capability list tells."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ CHECKS_MODES_SINCE: Version = (2, 1, 326)
 
 IGNORES_ENVIRONMENT_SINCE: Version = (2, 1, 326)
 """2.1.326 takes ``update_environment_variables`` and does nothing; 2.1.37 and 2.1.62 set them for later tools."""
+
+COUNTS_COST_FROM_ZERO: Version = (2, 1, 62)
+"""Up to here (measured 2.1.37, 2.1.62) a process that resumes counts its cost from 0; 2.1.326 goes on from the stored total."""
 
 ADVISED: Version = (2, 1, 177)
 """Every version below this lies inside the range of a published security advisory for the CLI."""
@@ -56,7 +59,7 @@ HOOK_EVENTS = (
     "TeammateIdle",
     "TaskCompleted",
 )
-"""Hook events that can be registered. SessionStart has run before we can register it; SessionEnd comes when the stream is gone."""
+"""Hook events that can be registered. SessionStart has run by then, and at SessionEnd the stream is gone."""
 
 RECEIPTS = "msg_lifecycle_v1"
 """The capability of CLIs that tell each step of a prompt and take ``priority``."""
