@@ -1,4 +1,4 @@
-"""The parts of a link that do no I/O: heads, admission, frames to lines, posted bodies, what is said again. Opens no socket."""
+"""The parts of a link that do no I/O: heads, admission, posted bodies, what is said again. Opens no socket."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropewalk.transports.websocket import lines as lines_module
 from ropewalk.transports.websocket.admission import Admission, Errand, posting_path
 from ropewalk.transports.websocket.head import MAX_HEAD, Head, HeadReader, Refused
-from ropewalk.transports.websocket.lines import WholeLines
 from ropewalk.transports.websocket.outbox import FRAME, Outbox
 from ropewalk.transports.websocket.posted import REMEMBERED, Posted, events_in
-from tests.demand import demand
 
 UPGRADE = (
     b"GET /v1/ws/s1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -142,48 +139,6 @@ def test_a_request_without_host_or_token_is_refused() -> None:
 def test_the_path_for_posts_is_derived_from_the_dialled_one(dialled: str, posted: str) -> None:
     """measured (2.1.37 … 2.1.120)."""
     assert posting_path(dialled) == posted
-
-
-# Frames to lines
-
-LINES = st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=8).map(b"".join)
-
-
-@demand("001-20")
-@given(st.data())
-def test_any_framing_of_lines_gives_the_same_bytes(data: st.DataObject) -> None:
-    """seed: several lines in a frame, one line over several frames, blank lines; whole lines come out, in order."""
-    stream = data.draw(LINES)
-    whole = WholeLines()
-    out = [whole.feed(piece) for piece in data.draw(cuts(stream))]
-    assert b"".join(out) == stream
-    assert all(not piece or piece.endswith(b"\n") for piece in out)
-    assert whole.cut() == (b"", 0)
-
-
-@given(st.data())
-def test_half_a_line_of_a_broken_link_never_meets_the_next_one(data: st.DataObject) -> None:
-    """ours: what the link took with it is a whole number of lines less, never a mixed one."""
-    stream, after = data.draw(LINES), data.draw(LINES)
-    half = data.draw(st.binary(min_size=1, max_size=20).filter(lambda line: b"\n" not in line))
-    whole = WholeLines()
-    before = b"".join(whole.feed(piece) for piece in data.draw(cuts(stream + half)))
-    assert whole.cut() == (b"", len(half))
-    assert before + whole.feed(after) == stream + after
-
-
-def test_a_line_too_long_is_passed_on_in_pieces_and_ended_when_the_link_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ours: the reader of lines drops it and says so; we hold no more than the cap."""
-    monkeypatch.setattr(lines_module, "MAX_HELD", 10)
-    whole = WholeLines()
-    assert whole.feed(b"x" * 9) == b""
-    assert whole.feed(b"x" * 9) == b"x" * 18
-    assert whole.feed(b"yy") == b"yy"
-    assert whole.cut() == (b"\n", 0)
-    assert whole.feed(b"next\n") == b"next\n"
-    whole.feed(b"z" * 11)
-    assert whole.feed(b"z\nnext") == b"z\n"
-    assert whole.cut() == (b"", 4)
 
 
 # Posted bodies

@@ -15,10 +15,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from ropewalk.errors import LocalProtocolError
 from ropewalk.transports.websocket.admission import Admission, Errand
 from ropewalk.transports.websocket.head import Head, Refused
-from ropewalk.transports.websocket.lines import WholeLines
 from ropewalk.transports.websocket.outbox import Outbox
 from ropewalk.transports.websocket.posted import Posted
 
@@ -67,11 +65,9 @@ class Link:
         """The dial-in that is up, or was the last one."""
         self.since: float | None = None
         """When the present state began; None before the first dial-in."""
-        self.cut_off = 0
-        """Bytes of half lines that broken links left behind."""
         self._admission = admission
         self._outbox = Outbox()
-        self._lines = WholeLines()
+        self._mid_line = self._broken_line = False
         self._posted = Posted()
         self._closing = self._said_goodbye = False
         self._pinged: float | None = None
@@ -95,15 +91,14 @@ class Link:
         self._pinged, self._missed = None, 0
         return self.dial
 
-    def lost(self, dial: Dial, now: float) -> bytes | None:
-        """The socket of this dial is gone. None: it was not the present one, nothing changed. Else bytes for the receiver."""
+    def lost(self, dial: Dial, now: float) -> bool:
+        """The socket of this dial is gone. False: it was not the present one, and nothing changed."""
         if self.state is not State.UP or dial is not self.dial:
-            return None
+            return False
         self._turn(State.DOWN, now)
         self._outbox.lost()
-        rest, thrown = self._lines.cut()
-        self.cut_off += thrown
-        return rest
+        self._broken_line, self._mid_line = self._mid_line, False
+        return True
 
     def ended(self, now: float) -> None:
         """No CLI will come any more."""
@@ -112,9 +107,11 @@ class Link:
     # From the CLI
 
     def frame_received(self, payload: bytes) -> bytes:
-        """A frame's payload, whole or a fragment. Gives whole lines for the receiver."""
+        """A frame's payload, whole or a fragment: several lines, one, or a part of one. Gives bytes for the receiver."""
         self._hear()
-        return self._lines.feed(payload)
+        if payload:
+            self._mid_line = not payload.endswith(b"\n")
+        return self._after_break(payload)
 
     def control_received(self) -> None:
         """A ping, or any other sign of life."""
@@ -128,7 +125,7 @@ class Link:
 
     def body_received(self, body: bytes) -> bytes:
         """A posted body. Gives lines for the receiver that were not there before; answer 200 after it took them."""
-        return self._posted.take(body)
+        return self._after_break(self._posted.take(body))
 
     # To the CLI
 
@@ -143,9 +140,7 @@ class Link:
         return self._outbox.total
 
     def send(self, lines: bytes) -> None:
-        """Whole lines: a frame without a newline at its end is not acted on (measured). Raises ``LocalProtocolError``."""
-        if not lines.endswith(b"\n"):
-            raise LocalProtocolError("only whole lines go over a link: this one has no newline at its end")
+        """Whole lines, so that every frame ends with a newline: one without is not acted on (measured 2.1.37, 2.1.62)."""
         self._outbox.put(lines)
 
     def next_frame(self) -> bytes:
@@ -183,6 +178,13 @@ class Link:
 
     def _turn(self, state: State, now: float) -> None:
         self.state, self.since = state, now
+
+    def _after_break(self, payload: bytes) -> bytes:
+        """Half a line that a broken link left behind is ended here, so that it never meets the first one of the next link."""
+        if not (self._broken_line and payload):
+            return payload
+        self._broken_line = False
+        return b"\n" + payload
 
     def _hear(self) -> None:
         self._pinged, self._missed = None, 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from typing import Protocol
 
 from ropewalk.transports.websocket.admission import Errand
 from ropewalk.transports.websocket.head import Head
-from ropewalk.transports.websocket.link import BEAT, Beat, Dial, Link, State
+from ropewalk.transports.websocket.link import BEAT, Beat, Dial, Link
 from ropewalk.transports.websocket.peer import HEAD_DEADLINE, Peer
 
 MAX_STRANGERS = 16
@@ -18,8 +19,11 @@ MAX_STRANGERS = 16
 MAX_KNOWN = 32
 """Connections that have shown it: the link, its forerunners, and those that a hybrid CLI posts over."""
 
-HELD = 16 * 1024 * 1024
+HELD = 1024 * 1024
 """Bytes that are read on while paused. A link left unread misses pings; the CLI then re-dials, and old ones lose lines."""
+
+KERNEL = 256 * 1024
+"""Bytes that the kernel keeps for us of each connection: left to itself it takes up to 6 MB, and a CLI never has to wait."""
 
 LEAVE = 4001
 """The close code on which 2.1.62 ends by itself."""
@@ -68,7 +72,9 @@ class Listener:
         self._server = await self._loop.create_server(
             lambda: Peer(self), host, port, ssl=ssl_context, ssl_handshake_timeout=patience
         )
-        return int(self._server.sockets[0].getsockname()[1])
+        listening = self._server.sockets[0]
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, KERNEL)
+        return int(listening.getsockname()[1])
 
     def close(self) -> None:
         """Stop listening and cut every connection. May be called again."""
@@ -173,12 +179,9 @@ class Listener:
     def _lose(self, why: str) -> None:
         dial, self._peer, self._dial = self._dial, None, None
         self._stop_timers()
-        rest = self._link.lost(dial, self._loop.time()) if dial is not None else None
-        if rest is None or self._link.state is State.ENDED:
-            return
-        log.info("link %d lost: %s", dial.number if dial else 0, why)
-        self._tell(rest)
-        self._audience.link_went(why)
+        if dial is not None and self._link.lost(dial, self._loop.time()):
+            log.info("link %d lost: %s", dial.number, why)
+            self._audience.link_went(why)
 
     def _tell(self, lines: bytes) -> None:
         if not lines:

@@ -113,16 +113,15 @@ class Peer(asyncio.Protocol):
 
     def ping(self, payload: bytes) -> None:
         """A ping; its pong comes back with the same payload, after everything that was sent before."""
-        if self._frames is not None and self._frames.state is State.OPEN:
+        if self._frames is not None and self._frames.state in (State.OPEN, State.CLOSING) and not self._frames.eof_sent:
             self._frames.send_ping(payload)
             self._write()
 
     def goodbye(self, code: int, reason: str) -> None:
-        """Close in good order, bounded."""
+        """Close in good order: what the CLI still says before it closes its side is heard."""
         if self._frames is not None and self._frames.state is State.OPEN:
             self._frames.send_close(code, reason)
             self._write()
-        self._within(LINGER, reason)
 
     def drop(self, why: str) -> None:
         """Cut the connection at once."""

@@ -135,7 +135,7 @@ class WebSocketTransport:
         await self._handover.wait(self.unsent)
 
     def pause(self) -> None:
-        """Tell the receiver nothing more. Pings are answered on, and up to 16 MiB held: a silent link would be dialled anew."""
+        """Tell the receiver nothing more. Pings are answered on, and up to 1 MiB held: a silent link would be dialled anew."""
         self._started()
         self._listener.pause()
 
