@@ -22,13 +22,12 @@ class TooLong:
 class LineSplitter:
     """Feed it chunks; it gives back the lines that they finish, without ``\\n`` or ``\\r\\n``, empty ones left out."""
 
-    __slots__ = ("_lost", "_max", "_parts", "_size")
+    __slots__ = ("_begun", "_last", "_lost", "_max")
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self._max = max_line
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._lost: bytes | None = None  # the head of a line that is being dropped
+        self._begun = bytearray()  # a line whose end has not come; of one that is being dropped only the head
+        self._lost, self._last = 0, b""  # of a line that is being dropped: its bytes so far, and the last of them
 
     def feed(self, chunk: bytes) -> list[bytes | TooLong]:
         """The lines that ``chunk`` completes. Lines of blanks alone may be among them: they cost a test that only they need."""
@@ -37,54 +36,49 @@ class LineSplitter:
             self._keep(chunk)
             return []
         rest = pieces.pop()
-        if not self._size and b"\r" not in chunk and len(chunk) <= self._max:  # the plain case, without a loop of ours
-            if rest:
-                self._keep(rest)
-            return pieces if all(pieces) else [piece for piece in pieces if piece]  # type: ignore[return-value]
-        if self._size:
-            self._keep(pieces[0])
-            first = self._take()
-            lines: list[bytes | TooLong] = [] if first is None else [first]
-            lines += self._whole(pieces, 1)
+        if self._begun:
+            self._keep(pieces.pop(0))
+            lines = [*self._take(), *self._whole(pieces)]
+        elif b"\r" not in chunk and len(chunk) <= self._max:  # the plain case, without a loop of ours
+            lines = pieces if all(pieces) else [piece for piece in pieces if piece]  # type: ignore[assignment]
         else:
-            lines = self._whole(pieces, 0)
+            lines = self._whole(pieces)
         if rest:
             self._keep(rest)
         return lines
 
     def finish(self) -> list[bytes | TooLong]:
         """At the end of the stream: a last line without a newline counts too."""
-        last = self._take() if self._size else None
-        return [] if last is None else [last]
+        return self._take()
 
     def reset(self) -> None:
         """Forget half a line: the link broke, its end will not come."""
-        self._parts, self._size, self._lost = [], 0, None
+        self._begun, self._lost, self._last = bytearray(), 0, b""
 
-    def _whole(self, pieces: list[bytes], start: int) -> list[bytes | TooLong]:
+    def _whole(self, pieces: list[bytes]) -> list[bytes | TooLong]:
         lines: list[bytes | TooLong] = []
-        for index in range(start, len(pieces)):
-            piece = pieces[index]
-            if piece.endswith(b"\r"):
-                piece = piece[:-1]
-            if len(piece) > self._max:
-                lines.append(TooLong(len(piece), piece[:HEAD]))
-            elif piece and not piece.isspace():
-                lines.append(piece)
+        for piece in pieces:
+            line = piece.removesuffix(b"\r")
+            if len(line) > self._max:
+                lines.append(TooLong(len(line), line[:HEAD]))
+            elif line:
+                lines.append(line)
         return lines
 
     def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._lost is None:
-            self._parts.append(piece)
-            if self._size > self._max:
-                self._lost = b"".join(self._parts)[:HEAD]
-                self._parts = []
+        if self._lost:
+            self._lost += len(piece)
+            self._begun += piece[: max(0, HEAD - len(self._begun))]
+            self._last = piece[-1:] or self._last
+            return
+        self._begun += piece
+        if len(self._begun) > self._max + 1:  # one more than the cap: its last byte may turn out to be the ``\r`` of a line end
+            self._lost, self._last = len(self._begun), piece[-1:]
+            del self._begun[HEAD:]
 
-    def _take(self) -> bytes | TooLong | None:
-        size, lost, line = self._size, self._lost, b"".join(self._parts)
+    def _take(self) -> list[bytes | TooLong]:
+        """The line that was begun, now that its end has come."""
+        begun, size = bytes(self._begun), self._lost - (self._last == b"\r")
+        lost = self._lost > 0
         self.reset()
-        if lost is not None:
-            return TooLong(size, lost)
-        line = line.removesuffix(b"\r")
-        return line if line and not line.isspace() else None
+        return [TooLong(size, begun[:size])] if lost else self._whole([begun])

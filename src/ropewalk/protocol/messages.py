@@ -5,12 +5,12 @@ Every field has a default, so a missing one degrades instead of raising; fields 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from msgspec import Struct, field
 
 from .content import ApiMessage, Block, TextBlock, Usage, UserContent
+from .lenient import load
 from .stream import KnownEvent, Ping
 
 
@@ -25,9 +25,9 @@ class Message(Struct, kw_only=True, gc=False):
     uuid: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """The whole line as a dict, unknown fields included; {} when it is not a JSON object."""
+        """The whole line as a dict, unknown fields included; {} when it is no JSON object or nested too deep."""
         try:
-            found = json.loads(self.raw.decode("utf-8", "surrogateescape"), strict=False)
+            found = load(self.raw)
         except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}

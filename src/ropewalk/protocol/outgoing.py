@@ -62,10 +62,16 @@ def environment_line(variables: Mapping[str, str], version: Version | None) -> b
     """Variables for later tools of the living process, on CLIs that act on it."""
     if version is not None and version >= IGNORES_ENVIRONMENT_SINCE:
         raise LocalProtocolError("this CLI takes new environment variables and ignores them; start the session with env= instead")
-    bad = [name for name, value in variables.items() if not name or "=" in name or "\0" in name + value]
+    bad = [name for name, value in variables.items() if not _is_variable(name, value)]
     if bad:
         raise LocalProtocolError(f"{bad[0]!r} can't be an environment variable")
     return encode({"type": "update_environment_variables", "variables": dict(variables)})
+
+
+def _is_variable(name: object, value: object) -> bool:
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    return bool(name) and "=" not in name and "\0" not in name + value
 
 
 def check_request(subtype: str, fields: Mapping[str, Any], version: Version | None) -> None:
@@ -91,22 +97,29 @@ def checked_content(content: Content) -> Any:
     """The content as it goes out. Raises ``LocalProtocolError`` on what is neither words nor whole blocks."""
     if isinstance(content, str):
         return content
-    blocks = [dict(block) for block in content]
-    if not blocks:
-        raise LocalProtocolError("a prompt has words or at least one block")
-    for block in blocks:
+    if not isinstance(content, list | tuple) or not content:
+        raise LocalProtocolError("a prompt is words, or a list of at least one block")
+    for block in content:
         _check_block(block)
-    return blocks
+    return content
 
 
 def _check_block(block: Mapping[str, Any]) -> None:
-    kind = block.get("type")
+    kind = block.get("type") if isinstance(block, Mapping) else None
     if not isinstance(kind, str):
-        raise LocalProtocolError("a content block has a type (text, image, document)")
+        raise LocalProtocolError("a content block is an object with a type (text, image, document)")
     if kind == "text" and not isinstance(block.get("text"), str):
         raise LocalProtocolError("a text block has its words in `text`")
-    source = block.get("source")
-    if kind == "image" and not (
-        isinstance(source, Mapping) and (source.get("url") or (source.get("media_type") and source.get("data")))
-    ):
-        raise LocalProtocolError("an image block has a source {type: base64, media_type, data}; see image()")
+    if kind in ("image", "document") and not _is_source(block.get("source")):
+        raise LocalProtocolError(f"the {kind} block needs a source {{type: base64, media_type, data}}; see image()")
+
+
+def _is_source(source: object) -> bool:
+    """Is all there that its type needs? Types that we don't know are the API's business."""
+    if not isinstance(source, Mapping) or not isinstance(source.get("type"), str):
+        return False
+    needs = _SOURCES.get(source["type"], ())
+    return all(isinstance(source.get(name), str) and source[name] for name in needs)
+
+
+_SOURCES = {"base64": ("media_type", "data"), "text": ("media_type", "data"), "url": ("url",)}
