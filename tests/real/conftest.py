@@ -10,6 +10,8 @@ A test takes what it needs:
 ``cli``          argv for ``ClientOptions(cli=…)`` or ``Launch.program``: sets HOME and the rest by itself, execs in place
 ``bare_cli``     the same without the environment: the launcher's counts
 ``raw_cli``      ``async with raw_cli("--flag") as cli``: a RawCli (rig_raw) with the stream-json flags given
+``stage``        a Stage (rig_client): our Client on a CLI started once for this file and version; ``STAGE_OPTIONS`` of the file
+``open_client``  ``async with open_client(resume=…) as client``: a Client of its own at ``place``
 ``talk``         a Talk (rig_talk): a CLI started once for this file and version; ``pytestmark = LOOP`` (rig_talk) is needed
 
 Workers share the load with ``-n 2 --dist loadgroup``: all tests of one file and version go to one worker.
@@ -17,16 +19,18 @@ Workers share the load with ``-n 2 --dist loadgroup``: all tests of one file and
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from ropewalk import Client
 from ropewalk.sim.model import SimModel
-from tests.real import rig, rig_netns, rig_raw, rig_talk
+from tests.real import rig, rig_client, rig_netns, rig_raw, rig_talk
 from tools.install_clis import CannotInstall, cli_path
 
 HERE = Path(__file__).parent
@@ -127,6 +131,24 @@ async def shared(cli_version: str, request: pytest.FixtureRequest) -> AsyncItera
 async def talk(shared: rig_talk.Shared) -> AsyncIterator[rig_talk.Talk]:
     yield await shared.get()
     await shared.tidy()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_client(cli_version: str, request: pytest.FixtureRequest) -> AsyncIterator[rig_client.SharedClient]:
+    kept = rig_client.SharedClient(cli_version, dict(getattr(request.module, "STAGE_OPTIONS", {})))
+    yield kept
+    await kept.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stage(shared_client: rig_client.SharedClient) -> AsyncIterator[rig_client.Stage]:
+    yield await shared_client.get()
+    await shared_client.tidy()
+
+
+@pytest.fixture
+def open_client(place: rig.Place, cli_version: str, model: SimModel) -> Callable[..., AbstractAsyncContextManager[Client]]:
+    return functools.partial(rig_client.client_at, place, cli_version, model)
 
 
 @pytest.fixture

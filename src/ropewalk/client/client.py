@@ -58,6 +58,8 @@ class Client(Requests):
         self._closing: asyncio.Task[End | None] | None = None
         self.road = ""
         """How the CLI is reached: stdio, websocket or hybrid, and why, where it is not what was asked for."""
+        self.argv: tuple[str, ...] = ()
+        """The words that it was started with."""
 
     # -- life
 
@@ -75,13 +77,17 @@ class Client(Requests):
         desk = self._desk
         await desk.open()
         try:
-            transport, self.road, version, link = await open_road(self.options)
+            road = await open_road(self.options)
             self._connection = Connection(
-                new_id=_new_id, version=version, lazy=self.options.lazy, link=link, known_cost=self.options.known_cost
+                new_id=_new_id,
+                version=road.version,
+                lazy=self.options.lazy,
+                link=road.breaks,
+                known_cost=self.options.known_cost,
             )
-            self._transport = transport
-            self._delivery.attach(transport)
-            await transport.start(self)
+            self._transport, self.road, self.argv = road.transport, road.name, road.argv
+            self._delivery.attach(road.transport)
+            await road.transport.start(self)
             fields = initialize_fields(self.options, self._hooks.registration, desk.names)
             response = await self._ask("initialize", fields, self.options.start_timeout)
             if desk.configured:

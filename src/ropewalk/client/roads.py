@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..protocol.versions import LAST_LOCAL_LINK, Version
 from ..transports.base import Transport
@@ -34,18 +35,32 @@ def program_of(cli: str | os.PathLike[str] | Sequence[str] | None) -> tuple[str,
     return tuple(cli)
 
 
-async def open_road(options: ClientOptions) -> tuple[Transport, str, Version | None, bool]:
-    """The transport (not started), what to say of it, the version where it was asked for, and whether the link can break."""
+class Opened(NamedTuple):
+    """A road that was chosen; its transport is not started yet."""
+
+    transport: Transport
+    argv: tuple[str, ...]
+    name: str
+    version: Version | None = None
+    """Where it had to be asked for."""
+    breaks: bool = False
+    """The link can be lost while the CLI lives on."""
+
+
+async def open_road(options: ClientOptions) -> Opened:
+    """The road that these options ask for, or the one that this CLI takes instead."""
     launch = launch_for(options)
     launch.check()
+    argv = tuple(launch.argv)
     if callable(options.transport):
-        return options.transport(launch), "custom", None, False
+        return Opened(options.transport(launch), argv, "custom")
     if options.transport == "stdio":
-        return StdioTransport(launch), "stdio", None, False
+        return Opened(StdioTransport(launch), argv, "stdio")
     version = await cli_version(launch.program, launch.env)
     if version is not None and version > LAST_LOCAL_LINK:
         told = ".".join(map(str, version))
-        return StdioTransport(launch), f"stdio: claude {told} takes --sdk-url only to its vendor's hosts", version, False
+        return Opened(StdioTransport(launch), argv, f"stdio: claude {told} takes --sdk-url only to its vendor's hosts", version)
     from ..transports.websocket.transport import WebSocketTransport  # noqa: PLC0415 - websockets is loaded only for those who use it
 
-    return WebSocketTransport(launch, hybrid=options.transport == "hybrid"), options.transport, version, True
+    transport = WebSocketTransport(launch, hybrid=options.transport == "hybrid")
+    return Opened(transport, argv, options.transport, version, breaks=True)
