@@ -108,6 +108,12 @@ class RawCli:
         except TimeoutError:
             raise AssertionError(f"still running after {GUARD} s\n{self.story()}") from None
 
+    async def ended(self) -> None:
+        """Wait until all of its output has been read: what follows the exit of a process, unless its children hold the pipe."""
+        async with asyncio.timeout(GUARD):
+            while not self._ended:
+                await self._wait()
+
     async def end(self) -> int:
         self.close_input()
         return await self.exit_code()
