@@ -358,6 +358,7 @@ class Connection:
         self.cwd, self.model = message.cwd or self.cwd, message.model or self.model
         self.mode = message.permissionMode or self.mode
         self._version_told(message.claude_code_version, message.capabilities)
+        self.turns.begun()
         for uuid in message.user_message_uuids or ():
             self._receipt(uuid)
         return True
@@ -399,8 +400,7 @@ class Connection:
 
     def _on_task(self, message: TaskNotification) -> bool:
         self.tasks.pop(message.task_id, None)
-        if self.state is not State.RUNNING:
-            self.turns.notified()
+        self.turns.notified()
         return True
 
     def _on_assistant(self, message: Assistant) -> bool:
@@ -454,6 +454,7 @@ class Connection:
         if again and answer.subtype == "error" and answer.request_id in self.pending:
             answer = ControlAnswer("success", answer.request_id, {})  # it had heard the first; only its answer was lost
         response = answer.response or {}
+        line = self.pending.line(answer.request_id)
         subtype = self.pending.settle(answer)
         if subtype == "initialize":
             self._initialize_answered(answer.subtype, response)
@@ -461,6 +462,8 @@ class Connection:
             self.mode = _text(response.get("mode")) or self.mode
         elif subtype == "set_model" and answer.subtype == "success":
             self.model = _text(response.get("model")) or self.model
+        elif subtype == "stop_task" and answer.subtype == "success":
+            self.tasks.pop(str(decode(line).fields()["request"].get("task_id")), None)  # 2.1.62 says nothing else of its end
         return True
 
     def _initialize_answered(self, outcome: str, response: dict[str, Any]) -> None:

@@ -40,6 +40,10 @@ class Pending:
         """The unanswered requests as they were sent: to say again after a broken link."""
         return [line for _, line, _ in self._waiting.values()]
 
+    def line(self, request_id: str) -> bytes:
+        """The request as it was sent, while it is unanswered."""
+        return self._waiting[request_id][1] if request_id in self._waiting else b""
+
     def settle(self, answer: ControlAnswer) -> str | None:
         """End the request that ``answer`` belongs to; its subtype, or None for a late or second answer (2.1.37 sends those)."""
         entry = self._waiting.pop(answer.request_id, None)

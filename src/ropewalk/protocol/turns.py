@@ -34,13 +34,15 @@ REMEMBERED = 1024
 class Turns:
     """Follows receipts: the echo of a prompt, ``command_lifecycle``, the uuids that 2.1.326 puts on init and result."""
 
-    __slots__ = ("_notified", "_receipts", "_taken", "count", "prompts")
+    __slots__ = ("_early", "_nobodys", "_notified", "_receipts", "_taken", "count", "prompts")
 
     def __init__(self) -> None:
         self.prompts: dict[str, PromptState] = {}
         self.count = 0
         self._taken: list[str] = []  # by the turn that runs, or by the one about to begin
-        self._notified = False  # a background task ended since the last result: the next turn may be nobody's
+        self._early: list[str] | None = None  # prompts that waited when the turn that runs began; None when none runs
+        self._nobodys = False  # the turn that runs began after a background task had ended
+        self._notified = False  # a background task ended: the next turn may be nobody's
         self._receipts = False  # this CLI tells receipts by itself
 
     @property
@@ -70,7 +72,14 @@ class Turns:
             self._end(message.command_uuid, PromptState.WITHDRAWN)
 
     def notified(self) -> None:
+        """A background task ended. A turn that nobody asked for may follow."""
         self._notified = True
+
+    def begun(self) -> None:
+        """An init. A second one before the result goes on with the same turn (2.1.62, background sub-agents)."""
+        if self._early is None:
+            self._early, self._nobodys = self.waiting, self._notified
+        self._notified = False
 
     def ended(self, result: Result, cost: float) -> Turn:
         """The turn that ``result`` ends, with the prompts that it answers."""
@@ -82,14 +91,15 @@ class Turns:
         for uuid in prompts:
             self._end(uuid, PromptState.DONE)
         self.count += 1
-        self._notified = False
+        self._early, self._nobodys = None, False
         return Turn(self.count, prompts, result, cost)
 
     def _guess(self, result: Result) -> None:
         """No receipt came (older CLIs: a local command, an end before the model spoke): the oldest prompt waits no longer."""
-        nobody = result.origin is not None or self._notified or self._receipts
-        waiting = self.waiting
-        if waiting and not nobody:
+        if result.origin is not None or self._nobodys or self._receipts:
+            return
+        waiting = [uuid for uuid in self.waiting if self._early is None or uuid in self._early]
+        if waiting:
             self.took(waiting[0])
 
     def _end(self, uuid: str, state: PromptState) -> None:
