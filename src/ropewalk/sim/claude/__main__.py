@@ -1,4 +1,4 @@
-"""``python -m ropewalk.sim.claude <flags of claude>``: the scripted CLI as a process. Refuses unknown flags as the real one does."""
+"""``python -m ropewalk.sim.claude <flags of claude>``: the scripted CLI as a process. Refuses flags as the real one does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from . import faults, flags, scenario
+from . import faults, flags, launch, scenario
 from .ledger import Ledger
 from .program import Program
-from .session import Purse, Session, new_id
 from .versions import DEFAULT, VERSIONS, Traits, traits_of
 from .wire import Pipes, Wire
 
@@ -26,16 +25,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         traits = _traits(story)
         asked = flags.parse(words, traits)
         orders = faults.orders(os.environ.get("ROPEWALK_SIM_FAULT", ""))
+        if asked.show_version:
+            sys.stdout.write(f"{traits.version} (Claude Code)\n")
+            return 0
+        started = launch.open_session(asked, story, traits)
     except flags.Refused as refused:
         return _refuse(refused.words, refused.code)
     except (scenario.ScenarioError, faults.FaultError) as error:
         return _refuse(f"sim claude: {error}", 2)
-    if asked.show_version:
-        sys.stdout.write(f"{traits.version} (Claude Code)\n")
-        return 0
+    except launch.NoSuchSession as missing:
+        _wire().send(missing.line)
+        return _refuse(missing.words, 1)
     _leave_on_signals()
-    program = Program(asked, story, _session(asked, story, traits), Wire(Pipes(), _ledger()), orders, _speed())
-    return asyncio.run(program.run())
+    return asyncio.run(_run(asked, story, started, orders))
+
+
+async def _run(asked: flags.Flags, story: scenario.Scenario, started: launch.Launch, orders: list[faults.Order]) -> int:
+    program = Program(asked, story, started, _wire(), orders, _speed())
+    if program.traits.sigint_result:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, program.stopped_by_signal)
+    return await program.run()
+
+
+def _wire() -> Wire:
+    path = os.environ.get("ROPEWALK_SIM_LEDGER")
+    return Wire(Pipes(), Ledger(path) if path else None)
 
 
 def _traits(story: scenario.Scenario) -> Traits:
@@ -44,21 +58,6 @@ def _traits(story: scenario.Scenario) -> Traits:
     if traits is None:
         raise scenario.ScenarioError(f"ROPEWALK_SIM_VERSION {name!r} is not known; one of {', '.join(VERSIONS)}")
     return traits
-
-
-def _session(asked: flags.Flags, story: scenario.Scenario, traits: Traits) -> Session:
-    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-    return Session(
-        traits=traits, id=asked.session_id or new_id(), cwd=os.getcwd(), config_dir=config, mode=asked.mode,
-        model=asked.model or story.model or traits.model, purse=Purse(traits.price), allow_rules=asked.allowed,
-        deny_rules=asked.denied, directories=[os.path.abspath(folder) for folder in asked.add_dirs],
-        bypass_launched=asked.skip_permissions or asked.may_skip_permissions or asked.mode == "bypassPermissions",
-    )  # fmt: skip
-
-
-def _ledger() -> Ledger | None:
-    path = os.environ.get("ROPEWALK_SIM_LEDGER")
-    return Ledger(path) if path else None
 
 
 def _speed() -> float:

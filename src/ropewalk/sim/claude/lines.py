@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from .session import Json, Session, Usage
+from .versions import Traits
 
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
@@ -55,6 +56,19 @@ class Lines:
             "context_management": None,
         }
 
+    def made_up(self, text: str, stop_reason: str, stop_sequence: str | None) -> Json:
+        """An assistant message that no model wrote."""
+        message: Json = {"id": self.session.new_id(), "container": None, "model": "<synthetic>", "role": "assistant"}
+        if self.traits.rich_results:
+            message = {"diagnostics": None, **message, "stop_details": None}
+        message |= {
+            "stop_reason": stop_reason,
+            "stop_sequence": stop_sequence,
+            "type": "message",
+            "usage": made_up_usage(self.traits),
+        }
+        return message | {"content": [{"type": "text", "text": text}], "context_management": None}
+
     def user(self, content: object, parent: str | None = None, **more: object) -> Json:
         line: Json = {
             "type": "user",
@@ -96,6 +110,16 @@ def call_usage(usage: Usage) -> Json:
         "cache_creation_input_tokens": usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
     }
+
+
+def made_up_usage(traits: Traits) -> Json:
+    """The usage of a made-up message: all zero, in the version's spelling."""
+    table: Json = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    table |= {"server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": None}
+    table["cache_creation"] = {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0}
+    if traits.version != "2.1.37":
+        table |= {"inference_geo": None, "iterations": None, "speed": None}
+    return table | {"output_tokens_details": None, "fallback_credit": None} if traits.rich_results else table
 
 
 def success(request_id: str, response: Json | None = None) -> Json:

@@ -6,9 +6,10 @@ Shapes of ``tool_use_result`` as recorded; a scenario step can set both with ``r
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from .reply import Call
+from .calls import Call
 from .session import Json, Session
 
 QUIET_COMMANDS = frozenset({"touch", "mkdir", "mv", "cp", "rm", "rmdir", "chmod", "chown", "ln", "cd", "export"})
@@ -22,6 +23,7 @@ class Outcome:
     details: object
     error: bool = False
     marked: bool = False
+    bare: bool = False
 
 
 def scripted(call: Call, session: Session) -> Outcome:
@@ -40,23 +42,39 @@ def bash(call: Call, session: Session, stdout: str, stderr: str = "", code: int 
     if code:
         words = f"Exit code {code}\n{stdout}{stderr}".rstrip("\n")
         return Outcome(words, f"Error: {words}", error=True, marked=True)
-    details: Json = {"stdout": stdout.rstrip("\n"), "stderr": stderr.rstrip("\n"), "interrupted": False, "isImage": False}
-    if session.traits.version != "2.1.37":
-        details["noOutputExpected"] = str(call.given.get("command", "")).split(" ")[0] in QUIET_COMMANDS
+    details = bash_details(call, session, stdout.rstrip("\n"), stderr.rstrip("\n"))
     text = stdout.rstrip("\n") + stderr.rstrip("\n")
     if not text and session.traits.rich_results:
         text = "(Bash completed with no output)"
     return Outcome(text, details, marked=True)
 
 
+def bash_details(call: Call, session: Session, stdout: str, stderr: str) -> Json:
+    details: Json = {"stdout": stdout, "stderr": stderr, "interrupted": False, "isImage": False}
+    if session.traits.version != "2.1.37":
+        details["noOutputExpected"] = str(call.given.get("command", "")).split(" ")[0] in QUIET_COMMANDS
+    return details
+
+
 def _bash(call: Call, session: Session) -> Outcome:
     return bash(call, session, str(call.step.get("result", "")))
 
 
-def _write(call: Call, session: Session) -> Outcome:
+def _write(call: Call, session: Session, before: str | None = None) -> Outcome:
     path, content = str(call.given.get("file_path", "")), str(call.given.get("content", ""))
-    details: Json = {"type": "create", "filePath": path, "content": content, "structuredPatch": [], "originalFile": None}
+    details: Json = {"type": "create", "filePath": path, "content": content, "structuredPatch": [], "originalFile": before}
     words = f"File created successfully at: {path}"
+    if before is not None:
+        lines = [f"-{line}" for line in before.splitlines()] + [f"+{line}" for line in content.splitlines()]
+        hunk = {
+            "oldStart": 1,
+            "oldLines": len(before.splitlines()),
+            "newStart": 1,
+            "newLines": len(content.splitlines()),
+            "lines": lines,
+        }
+        details |= {"type": "update", "structuredPatch": [hunk]}
+        words = f"The file {path} has been updated successfully."
     if session.traits.rich_results:
         details["userModified"] = False
         words += " (file state is current in your context — no need to Read it back)"
@@ -116,17 +134,29 @@ def _plain(call: Call, session: Session) -> Outcome:
     return Outcome(words, words)
 
 
-MAKERS = {"Bash": _bash, "Write": _write, "Edit": _edit, "Read": _read, "TodoWrite": _todos, "AskUserQuestion": _choice}
+MAKERS: dict[str, Callable[[Call, Session], Outcome]] = {
+    "Bash": _bash,
+    "Write": _write,
+    "Edit": _edit,
+    "Read": _read,
+    "TodoWrite": _todos,
+    "AskUserQuestion": _choice,
+}
 
 
-def perform(call: Call, session: Session) -> None:
-    """``run = true`` on Write and Edit: really change the file."""
+def perform(call: Call, session: Session) -> Outcome:
+    """``run = true`` on Write and Edit: really change the file; on other tools just the scripted outcome."""
     path = os.path.join(session.cwd, str(call.given.get("file_path", "")))
+    before = _file_text(path) if os.path.exists(path) else None
     if call.name == "Write":
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(str(call.given.get("content", "")))
-    elif call.name == "Edit":
-        text = _file_text(path).replace(str(call.given.get("old_string", "")), str(call.given.get("new_string", "")), 1)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        _put(path, str(call.given.get("content", "")))
+        return _write(call, session, before)
+    if call.name == "Edit":
+        _put(path, (before or "").replace(str(call.given.get("old_string", "")), str(call.given.get("new_string", "")), 1))
+    return scripted(call, session)
+
+
+def _put(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

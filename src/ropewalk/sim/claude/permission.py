@@ -17,6 +17,7 @@ READ_ONLY = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "TaskOutput
 ALWAYS_RUN = frozenset(
     {"TodoWrite", "Task", "Agent", "EnterPlanMode", "Skill", "TaskStop", "TaskCreate", "TaskUpdate", "StructuredOutput"}
 )
+SIDE_BY_SIDE = READ_ONLY | {"Task", "Agent"}
 INTERACTIVE = frozenset({"AskUserQuestion", "ExitPlanMode"})
 EDITS = frozenset({"Write", "Edit", "NotebookEdit", "MultiEdit"})
 FILE_COMMANDS = frozenset({"touch", "mkdir", "mv", "cp", "rm", "rmdir", "sed"})
@@ -27,7 +28,10 @@ HARMLESS = frozenset(
 
 @dataclass(frozen=True)
 class Decision:
-    """``behavior`` is allow, ask or deny; the rest is what a question, or the line about a refusal, tells."""
+    """``behavior`` is allow, ask or deny; the rest is what a question, or the line about a refusal, tells.
+
+    ``why`` is 2.1.326's reason_type; ``kind`` its non_execution_kind; ``told`` = system/permission_denied is sent.
+    """
 
     behavior: str
     why: str = "other"
@@ -35,19 +39,22 @@ class Decision:
     path: str | None = None
     suggestions: list[Json] = field(default_factory=list)
     more: Json = field(default_factory=dict)
+    source: str = "config"
+    kind: str = "permission-rule"
+    told: bool = True
 
 
 def decide(session: Session, tool: str, given: Json, step: Step | None = None) -> Decision:
     """First deny rules, then what must be asked of a person, then mode and rules, then the nature of the tool."""
     if any(covers(rule, tool, given) for rule in session.deny_rules):
-        return Decision("deny", "rule", f"Permission to use {tool} has been denied.")
+        return Decision("deny", "rule", f"Permission to use {tool} has been denied.", more={"decision_reason_type": "rule"})
     if tool in INTERACTIVE:
         return Decision("ask" if session.mode != "dontAsk" else "deny", "mode")
     if tool in ALWAYS_RUN:
         return Decision("allow")
     forced = step.get("ask") if step is not None else None
     if forced is not None:
-        return _question(session, tool, given, step) if forced else Decision("allow")
+        return _question(session, tool, given, step) if forced else Decision("allow", "rule")
     if session.mode == "bypassPermissions":
         return Decision("allow", "mode")
     if any(covers(rule, tool, given) for rule in session.allow_rules):
@@ -61,74 +68,99 @@ def _by_nature(session: Session, tool: str, given: Json, step: Step | None) -> D
         return Decision("allow")
     inside = not path or is_inside(session, path)
     if tool in READ_ONLY and inside:
-        return Decision("allow")
+        return Decision("allow", "mode")
     if tool == "Bash" and harmless(str(given.get("command", ""))):
-        return Decision("allow")
-    if session.mode == "acceptEdits" and inside and (tool in EDITS or _first_word(given) in FILE_COMMANDS):
+        return Decision("allow", "subcommandResults")
+    by_mode = session.mode == "auto" or (session.mode == "acceptEdits" and (tool in EDITS or _first_word(given) in FILE_COMMANDS))
+    if by_mode and inside:
         return Decision("allow", "mode")
     if session.mode == "dontAsk":
-        return Decision(
-            "deny", "mode", f"Permission to use {tool} has been denied because Claude Code is running in don't ask mode."
-        )
+        words = f"Permission to use {tool} has been denied because Claude Code is running in don't ask mode."
+        return Decision("deny", "mode", words, more={"decision_reason_type": "mode"})
     return _question(session, tool, given, step)
+
+
+def asked_by_hook(session: Session, decision: Decision, reason: str) -> Decision:
+    """A hook that says "ask": 2.1.326 names it in the question and leaves the suggestions out, the older ones ask as ever."""
+    if not session.traits.rich_questions:
+        return Decision("ask", reason=reason, suggestions=decision.suggestions, path=decision.path)
+    more = {
+        "decision_reason_type": "hook",
+        "decision_reason_hook_event": "PreToolUse",
+        "decision_reason_hook_source": "PreToolUse:Callback",
+    }
+    return Decision("ask", reason=reason, more=more)
+
+
+def nobody_to_ask(tool: str, decision: Decision) -> Decision:
+    """Without a prompt tool a question is a refusal."""
+    words = f"Claude requested permissions to use {tool}, but you haven't granted it yet."
+    return Decision("deny", "", words, kind="user-rejected")
 
 
 def _question(session: Session, tool: str, given: Json, step: Step | None) -> Decision:
     from_step = step.more if step is not None else {}
-    path, reason, suggestions = _ask_about(session, tool, given)
+    asked = _ask_about(session, tool, given)
     return Decision(
         "ask",
-        reason=from_step.get("reason", reason),
-        path=from_step.get("path", path),
-        suggestions=list(from_step.get("suggestions", suggestions)),
-        more=dict(from_step.get("with_question", {})),
+        reason=from_step.get("reason", asked.reason),
+        path=from_step.get("path", asked.path),
+        suggestions=list(from_step.get("suggestions", asked.suggestions)),
+        more={**asked.more, **from_step.get("with_question", {})},
     )
 
 
-def _ask_about(session: Session, tool: str, given: Json) -> tuple[str | None, str | None, list[Json]]:
-    """Path, reason and suggestions as the version words them."""
-    path = str(given.get("file_path") or given.get("path") or "")
+def _ask_about(session: Session, tool: str, given: Json) -> Decision:
+    """Path, reason and suggestions as the version words them (measured)."""
+    rich = session.traits.rich_questions
+    policy: Json = {"server_policy_ask_only": True} if rich else {}
     if tool in EDITS:
-        return None, None, [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
+        if rich and session.mode == "plan":
+            return Decision("ask", more={"decision_reason_type": "mode"})
+        return Decision("ask", suggestions=[{"type": "setMode", "mode": "acceptEdits", "destination": "session"}], more=policy)
+    path = str(given.get("file_path") or given.get("path") or "")
     if tool in READ_ONLY and path:
-        folder = os.path.dirname(path)
-        rule = {"toolName": tool, "ruleContent": f"/{folder}/**"}
-        return (
-            path,
-            "Path is outside allowed working directories",
-            [{"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"}],
+        rule = {"toolName": tool, "ruleContent": f"/{os.path.dirname(path)}/**"}
+        more: Json = {"decision_reason_type": "workingDir", **policy} if rich else {}
+        return Decision(
+            "ask", reason="Path is outside allowed working directories", suggestions=[_rule(rule, "session")], more=more
         )
     if tool == "Bash":
         return _ask_about_command(session, str(given.get("command", "")))
-    return None, None, []
+    if tool.startswith("mcp__"):
+        server: Json = {"mcp_server": {"name": tool.split("__")[1], "source": "sdk"}} if rich else {}
+        return Decision("ask", suggestions=[_rule({"toolName": tool}, "localSettings")], more={**server, **policy})
+    return Decision("ask")
 
 
-def _ask_about_command(session: Session, command: str) -> tuple[str | None, str | None, list[Json]]:
+def _rule(rule: Json, destination: str) -> Json:
+    return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination}
+
+
+def _ask_about_command(session: Session, command: str) -> Decision:
+    """Commands that touch a file name it; the CLI offers the folder, the mode, and (2.1.326) a rule."""
+    rich, words = session.traits.rich_questions, command.split()
     suggestions: list[Json] = []
     folder: Json = {"type": "addDirectories", "directories": [session.cwd], "destination": "session"}
     redirect = re.search(r">\s*([^\s;&|]+)", command)
-    words = command.split()
-    path = None
-    if session.traits.rich_questions:
-        rule = {"toolName": "Bash", "ruleContent": f"{' '.join(words[:2] if redirect else words[:1])} *"}
-        suggestions.append({"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "localSettings"})
+    if rich:
+        content = f"{' '.join(words[:2])} *" if redirect else command
+        suggestions.append(_rule({"toolName": "Bash", "ruleContent": content}, "localSettings"))
     if redirect:
-        path = os.path.join(session.cwd, redirect.group(1))
-        suggestions.append(folder)
-    elif words and words[0] in FILE_COMMANDS:
-        path = os.path.join(session.cwd, words[-1])
-        suggestions += [folder, {"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
-    elif not session.traits.rich_questions and words:
-        rule = {"toolName": "Bash", "ruleContent": f"{words[0]}:*"}
-        suggestions.append({"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "localSettings"})
-    return path, None, suggestions
+        return Decision("ask", path=os.path.join(session.cwd, redirect.group(1)), suggestions=[*suggestions, folder])
+    if words and words[0] in FILE_COMMANDS:
+        mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+        return Decision("ask", path=os.path.join(session.cwd, words[-1]), suggestions=[*suggestions, folder, mode])
+    if not rich and words:
+        suggestions.append(_rule({"toolName": "Bash", "ruleContent": f"{words[0]}:*"}, "localSettings"))
+    return Decision("ask", suggestions=suggestions)
 
 
 def covers(rule: str, tool: str, given: Json) -> bool:
     """Does a rule such as ``Bash``, ``Bash(touch:*)`` or ``mcp__server`` cover this call?"""
     name, bracket, content = rule.partition("(")
     if not bracket:
-        return name == tool or tool.startswith(f"{name}__") and name.startswith("mcp__")
+        return name == tool or (tool.startswith(f"{name}__") and name.startswith("mcp__"))
     if name != tool:
         return False
     content = content.removesuffix(")")
@@ -136,7 +168,7 @@ def covers(rule: str, tool: str, given: Json) -> bool:
     if content.endswith((":*", " *")):
         prefix = content[:-2]
         return subject == prefix or subject.startswith(prefix + " ")
-    return subject == content or content.endswith("**") and subject.startswith(content.lstrip("/")[:-2].rstrip("/"))
+    return subject == content or (content.endswith("**") and subject.startswith(content.lstrip("/")[:-2].rstrip("/")))
 
 
 def is_inside(session: Session, path: str) -> bool:

@@ -1,22 +1,29 @@
-"""The process as a whole: lines in, turns one after the other, the end. Refuses to know a scenario's content."""
+"""The process as a whole: turns one after the other, and the end. Refuses to know a scenario's content."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 
-from . import faults
+from . import faults, structured
+from .background import Task, Tasks
+from .checkpoints import Checkpoints
 from .control import Control
 from .faults import Order
 from .flags import Flags
+from .hooks import Hooks
+from .inbox import Inbox
+from .launch import Launch
 from .lines import Lines
+from .mcp import Mcp
 from .prompts import Prompt, Prompts
 from .questions import Questions
+from .results import agent_stats
 from .scenario import Scenario, Step
 from .script import Script
-from .session import Json, Session
+from .session import Json
+from .transcript import KEPT, Transcript
 from .turn import Turn
 from .wire import Wire
 
@@ -24,19 +31,25 @@ from .wire import Wire
 class Program:
     """Everything that one process has; `run` is its life."""
 
-    def __init__(self, flags: Flags, scenario: Scenario, session: Session, wire: Wire, orders: list[Order], speed: float) -> None:
-        self.flags, self.scenario, self.session, self.wire = flags, scenario, session, wire
+    def __init__(self, flags: Flags, scenario: Scenario, started: Launch, wire: Wire, orders: list[Order], speed: float) -> None:
+        self.flags, self.scenario, self.session, self.wire = flags, scenario, started.session, wire
+        session = started.session
         self.traits = session.traits
         self.default_model = session.model
+        self.schema = structured.schema_of(flags.json_schema)
         self.script = Script(scenario)
         self.lines = Lines(session)
+        self.transcript = started.transcript
         self.questions = Questions(self.say, session.new_id)
         self.prompts = Prompts(self.lines, self.say, flags.replay)
-        self.control = Control(self)
+        self.prompts.seen |= self.transcript.prompt_uuids()
+        self.hooks, self.mcp, self.tasks, self.checkpoints = Hooks(self), Mcp(self), Tasks(self), Checkpoints()
+        self.control, self.inbox = Control(self), Inbox(self)
         self.turn: Turn | None = None
-        self.prompted = self.last_failed = False
-        self._speed = speed
-        self._orders = orders
+        self.group = asyncio.TaskGroup()
+        session.agents = agent_stats()
+        self.prompted = self.stopping = self.last_failed = self.last_interrupted = self.broken_by_assistant = False
+        self._speed, self._orders = speed, orders
 
     @property
     def asks(self) -> bool:
@@ -52,37 +65,43 @@ class Program:
         for order in self._orders:
             if order.line is None:
                 faults.commit(order.name, order.params, self.wire)
-        for step in self.scenario.start:
-            await self.side_step(step)
-        if not any(order.name == "ignore_stdin" for order in self._orders):
-            self._read()
-        while await self._has_work():
-            await self._take_turn()
-        return 1 if self.last_failed else 0
-
-    def _read(self) -> None:
-        loop = asyncio.get_running_loop()
-
-        def feed(chunk: bytes) -> None:
-            loop.call_soon_threadsafe(self._fed, chunk)
-
-        def ended() -> None:
-            loop.call_soon_threadsafe(self._input_ended)
-
-        self.wire.road.start(feed, ended)
+        async with self.group:
+            for step in self.scenario.start:
+                await self.side_step(step)
+            if not any(order.name == "ignore_stdin" for order in self._orders):
+                self.inbox.start()
+            while await self._has_work():
+                await self._take_turn()
+            self.tasks.stop_all()
+            self.control.stop()
+        self._remember_cost()
+        return 1 if self.last_failed and not self.stopping else 0
 
     async def _has_work(self) -> bool:
         while not len(self.prompts):
-            if self.prompts.closed:
+            if self.prompts.closed and not self._waits_for_tasks():
                 return False
             await self.prompts.changed()
         return True
 
+    def _waits_for_tasks(self) -> bool:
+        """Closing stdin while background work lives: 2.1.37 leaves, the others stay; 2.1.326 not after an interrupt."""
+        if self.traits.leaves_at_eof or (self.last_interrupted and self.traits.rich_results):
+            return False
+        return len(self.tasks) > 0
+
     async def _take_turn(self) -> None:
         prompts = self.prompts.take()
+        for prompt in prompts[:-1]:
+            if self.flags.replay:
+                self.say(self.lines.replay(prompt.content, prompt.uuid))
         for prompt in prompts:
+            self.keep_prompt(prompt)
             self.prompts.tell(prompt, "started")
-        self.turn = Turn(self, prompts, self.script.steps_for("\n".join(prompt.text for prompt in prompts)))
+        await self.control.ready()
+        own = prompts[0].steps
+        steps = own if own else self.script.steps_for("\n".join(prompt.text for prompt in prompts))
+        self.turn = Turn(self, prompts, steps)
         self.state("running")
         try:
             async with asyncio.TaskGroup() as group:
@@ -91,13 +110,46 @@ class Program:
             self.turn = None
         self.state("idle")
 
+    def keep_prompt(self, prompt: Prompt) -> None:
+        """Into the transcript, with the uuid that resume and rewind know it by."""
+        entry: Json = {
+            "type": "user",
+            "message": {"role": "user", "content": prompt.content},
+            "uuid": prompt.uuid or self.session.new_id(),
+        }
+        if prompt.uuid:
+            self.checkpoints.prompt(prompt.uuid)
+        self.transcript.keep(entry)
+
+    def begin_transcript(self) -> None:
+        """After the session's id has changed."""
+        self.transcript = Transcript.of(self.session.config_dir, self.session.cwd, self.session.id)
+
+    def _remember_cost(self) -> None:
+        if self.transcript.entries:
+            self.transcript.keep({"type": "cost", "total_cost_usd": self.session.purse.total})
+
     def interrupt(self) -> None:
         if self.turn is not None:
             self.turn.interrupt()
 
+    def end_input(self) -> None:
+        """No more lines count: open questions are refused, what runs may finish."""
+        self.questions.close()
+        self.prompts.close()
+
+    def stopped_by_signal(self) -> None:
+        """SIGINT on 2.1.326: the turn is broken off, its result told, exit 0."""
+        self.interrupt()
+        self.stopping = True
+        self.end_input()
+
+    def scaled(self, seconds: float) -> float:
+        return seconds / self._speed if self._speed else 0.0
+
     async def pause(self, seconds: float) -> None:
         """Wait as long as the scenario says, divided by the speed; always lets other work go on."""
-        await asyncio.sleep(seconds / self._speed if self._speed else 0)
+        await asyncio.sleep(self.scaled(seconds))
 
     async def side_step(self, step: Step) -> None:
         """Steps that are no words of the model."""
@@ -115,11 +167,17 @@ class Program:
         for order in self._orders:
             if order.line == self.wire.lines_out + 1:
                 faults.commit(order.name, order.params, self.wire)
+        if line.get("type") in KEPT and not line.get("isReplay") and self.transcript.entries:
+            self.transcript.keep(line | {"fromCli": True})
         self.wire.send(line)
 
     def state(self, state: str) -> None:
         if self.traits.rich_results and os.environ.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1":
             self.say(self.lines.system("session_state_changed", {"state": state}))
+
+    def waiting(self, task: Task | None) -> None:
+        if task is None:
+            self.state("requires_action")
 
     def complain(self, words: str) -> None:
         sys.stderr.write(words + "\n")
@@ -131,69 +189,6 @@ class Program:
         os._exit(code)
 
     def tool_names(self) -> list[str]:
-        return list(self.traits.tools)
-
-    def mcp_servers(self) -> list[Json]:
-        return []
-
-    def _fed(self, chunk: bytes) -> None:
-        for line in self.wire.split(chunk):
-            self._received(line)
-
-    def _input_ended(self) -> None:
-        for line in self.wire.last():
-            self._received(line)
-        self.questions.close()
-        self.prompts.close()
-
-    def _received(self, line: bytes) -> None:
-        if not line.strip():
-            if self.traits.strict_types:
-                self.die("Error parsing streaming input line: : SyntaxError: Unexpected end of JSON input")
-            return
-        try:
-            message = json.loads(line)
-        except ValueError:
-            self.die(self._not_json(line))
-            return
-        if isinstance(message, dict):
-            self._dispatch(message)
-
-    def _not_json(self, line: bytes) -> str:
-        if self.traits.rich_results:
-            return f"Error parsing streaming input line (type=unknown, {len(line)} chars): SyntaxError"
-        text = line.decode(errors="replace")
-        return f"Error parsing streaming input line: {text}: SyntaxError: {text!r:.20} is not valid JSON"
-
-    def _dispatch(self, message: Json) -> None:
-        match message.get("type"):
-            case "user":
-                self._prompt(message)
-            case "control_request":
-                request = message.get("request")
-                self.control.handle(str(message.get("request_id")), request if isinstance(request, dict) else {})
-            case "control_response":
-                self._answered(message)
-            case "keep_alive":
-                pass
-            case "update_environment_variables":
-                if self.traits.env_updates:
-                    self.session.environment.update(message.get("variables", {}))
-            case other if self.traits.strict_types:
-                self.die(f"Error: Expected message type 'user' or 'control', got '{other}'")
-
-    def _answered(self, message: Json) -> None:
-        inner = message.get("response")
-        if isinstance(inner, dict):
-            self.questions.settle(inner)
-        elif self.traits.dies_on_approved:
-            self.die("Error parsing streaming input line: TypeError: Cannot read properties of undefined (reading 'request_id')")
-
-    def _prompt(self, message: Json) -> None:
-        inner = message.get("message")
-        role = inner.get("role") if isinstance(inner, dict) else None
-        if not isinstance(inner, dict) or role != "user":
-            self.die(f"Error: Expected message role 'user', got '{role}'")
-            return
-        self.prompted = True
-        self.prompts.put(Prompt(inner.get("content", ""), message.get("uuid"), str(message.get("priority", "next"))))
+        hidden = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode") if self.traits.hides_interaction and not self.asks else ()
+        names = [name for name in self.traits.tools if name not in hidden and name not in self.session.deny_rules]
+        return [*names, *self.mcp.tool_names(), *(["StructuredOutput"] if self.schema is not None else [])]

@@ -6,26 +6,20 @@ import asyncio
 import json
 import re
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from . import acts, slash
+from .calls import Call
 from .lines import INTERRUPTED, call_usage
 from .scenario import Step
+from .script import TOOLS, has_blocks
 from .session import Json, Usage
 
 if TYPE_CHECKING:
     from .turn import Actor
-
-
-@dataclass
-class Call:
-    """A tool call of the model, with the step that scripted it."""
-
-    id: str
-    name: str
-    given: Json
-    step: Step
 
 
 @dataclass
@@ -35,6 +29,7 @@ class Spoken:
     calls: list[Call] = field(default_factory=list)
     text: str = ""
     stop_reason: str = "end_turn"
+    failed: bool = False
     finish: Callable[[], None] = lambda: None
 
 
@@ -53,67 +48,101 @@ class Message:
     async def speak(self, steps: list[Step]) -> Spoken:
         spoken = Spoken()
         try:
-            for step in steps:
-                await self._step(step, spoken)
+            for place, step in enumerate(steps):
+                await self._step(step, spoken, steps[place + 1 :])
         except asyncio.CancelledError:
             self._interrupted()
             raise
-        self._event({"type": "message_delta", "delta": {"stop_reason": spoken.stop_reason, "stop_sequence": None},
-                     "usage": {"output_tokens": self.usage.tokens_out}})  # fmt: skip
+        self._event(
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": spoken.stop_reason, "stop_sequence": None},
+                "usage": {"output_tokens": self.usage.tokens_out},
+            }
+        )
         spoken.finish = self._finish
         if not (spoken.calls and self.turn.traits.early_questions):
             self._finish()
         return spoken
 
-    async def _step(self, step: Step, spoken: Spoken) -> None:
+    async def _step(self, step: Step, spoken: Spoken, rest: list[Step]) -> None:
         match step.kind:
             case "text":
                 spoken.text = self.turn.filled(step.value)
-                await self._block({"type": "text", "text": ""}, "text", spoken.text, step)
+                if self.actor.tells_text(last=not any(other.kind in TOOLS for other in rest)):
+                    await self._block({"type": "text", "text": ""}, "text", spoken.text, step)
             case "thinking":
                 await self._block(
                     {"type": "thinking", "thinking": "", "signature": ""}, "thinking", self.turn.filled(step.value), step
                 )
             case "stop":
                 spoken.stop_reason = step.value
-            case "tool" | "ask" | "plan" | "todos" | "structured":
-                call = self.turn.tools.call_of(step)
-                spoken.calls.append(call)
-                spoken.stop_reason = "tool_use"
-                await self._tool_block(call)
+            case kind if kind in TOOLS:
+                await self._tool_block(acts.call_of(self.turn, step), spoken, rest)
+            case "fail":
+                await self.turn.fail(step)
+            case "echo":
+                self.turn.echo_prompts()
+            case "compact":
+                await slash.compact(self.turn, str(step.value), "auto", tokens=int(step.get("tokens", 150_000)))
+            case "rate_limit":
+                self.turn.tell_rate_limit(step.value)
             case _:
                 await self.turn.program.side_step(step)
 
     async def _block(self, empty: Json, kind: str, text: str, step: Step) -> None:
         self._open_block(empty)
         pace = float(step.get("pace", self.turn.program.scenario.pace))
+        began, tokens = time.monotonic(), 0
         for piece in re.findall(r"\s*\S+\s*|\s+$", text):
             self._delta({"type": f"{kind}_delta", kind: piece})
             self._partial = self._partial + piece if kind == "text" else ""
+            if kind == "thinking":
+                tokens += 1
+                self._thinking_tokens(tokens)
             await self.turn.program.pause(pace)
-        block = {"type": kind, kind: text}
+        block, more = {"type": kind, kind: text}, {}
         if kind == "thinking":
             block["signature"] = step.get("signature", "c2lnbmF0dXJl")
             self._delta({"type": "signature_delta", "signature": block["signature"]})
+            if self.turn.traits.rich_results:
+                more = {"thinking_duration_ms": int((time.monotonic() - began) * 1000), "thinking_display": "updates"}
         self._partial = ""
-        self._close_block(block)
+        self._close_block(block, more)
 
-    async def _tool_block(self, call: Call) -> None:
+    def _thinking_tokens(self, tokens: int) -> None:
+        if self.turn.traits.rich_results and self.actor.task is None:
+            fields = {"estimated_tokens": tokens, "estimated_tokens_delta": 1}
+            self.turn.say(self.turn.lines.system("thinking_tokens", fields))
+
+    async def _tool_block(self, call: Call, spoken: Spoken, rest: list[Step]) -> None:
         self._open_block({"type": "tool_use", "id": call.id, "name": call.name, "input": {}})
         self._delta({"type": "input_json_delta", "partial_json": json.dumps(call.given)})
         await self.turn.program.pause(0)
-        self._close_block({"type": "tool_use", "id": call.id, "name": call.name, "input": self.turn.tools.shown(call)})
+        task, tasks = self.actor.task, self.turn.program.tasks
+        words = f"Running {str(call.given.get('command', call.name)).split(' ')[0]}"
+        if task is not None and not task.background:
+            tasks.progress(task, call.name, words)
+        self._close_block({"type": "tool_use", "id": call.id, "name": call.name, "input": call.given}, {})
+        if task is not None and task.background:
+            tasks.progress(task, call.name, words)
+        if self.turn.traits.early_questions and has_blocks(rest):
+            self.turn.tools.ask_early(self.actor, call, spoken.calls)
+        spoken.calls.append(call)
+        spoken.stop_reason = "tool_use"
 
     def _open_block(self, empty: Json) -> None:
         self._start()
         self.index += 1
         self._event({"type": "content_block_start", "index": self.index, "content_block": empty})
 
-    def _close_block(self, block: Json) -> None:
-        self._line(block)
+    def _close_block(self, block: Json, more: Json) -> None:
+        self._line(block, **more)
         self._event({"type": "content_block_stop", "index": self.index})
 
     def _line(self, block: Json, **more: Any) -> None:
+        if not self.actor.heard:
+            return
         fields: Json = {"request_id": self.request_id} if self.turn.traits.timestamps else {}
         message = self.turn.lines.api_message(self.id, block, self.usage)
         self.turn.say(self.turn.lines.assistant(message, self.actor.parent, **fields, **more, **self.actor.marks(self.id)))
@@ -135,12 +164,12 @@ class Message:
 
     def _event(self, event: Json, **more: object) -> None:
         """Events of sub-agents are not sent (measured, all versions)."""
-        if self.turn.program.flags.partial and self.actor.parent is None:
+        if self.turn.program.flags.partial and self.actor.task is None:
             self.turn.say(self.turn.lines.stream_event(event, self.id, more))
 
     def _interrupted(self) -> None:
         """2.1.326 keeps the part of a text that was out; the older ones drop it."""
-        if not self.turn.interrupted or self.actor.parent is not None:
+        if not self.turn.interrupted or self.actor.task is not None:
             return
         kept = self.turn.traits.keeps_partial_text and self._started
         if kept and self._partial:

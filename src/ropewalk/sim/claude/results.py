@@ -37,7 +37,6 @@ class Tally:
     denials: list[Json] = field(default_factory=list)
     prompt_uuids: list[str] = field(default_factory=list)
     first_call: Usage | None = None
-    agents: Json = field(default_factory=dict)
 
 
 def result(lines: Lines, tally: Tally, ending: Ending, **more: object) -> Json:
@@ -74,7 +73,7 @@ def _newer(lines: Lines, tally: Tally, ending: Ending, spent: int) -> Json:
         "permission_denials": tally.denials,
         "terminal_reason": ending.reason,
         **FAST_MODE,
-        "subagent_stats": agent_stats(tally.agents),
+        "subagent_stats": lines.session.agents or agent_stats(),
         "safety_stops": 0,
         "is_error": ending.is_error,
         "num_turns": tally.rounds,
@@ -99,6 +98,21 @@ def _newer(lines: Lines, tally: Tally, ending: Ending, spent: int) -> Json:
         line["first_request_cache_read_input_tokens"] = tally.first_call.cache_read
     line |= {"queued_turn_count": 0, "result_index": session.results}
     return line | {"model_usage_since_last_result": {name: _of_model(lines, usage) for name, usage in tally.since_last.items()}}
+
+
+def local_result(lines: Lines, tally: Tally, text: str, name: str | None) -> Json:
+    """What ends a local slash command: 2.1.326 leaves out what no model call brought."""
+    line = result(lines, tally, Ending(text=text, stop_reason=None, timed=False, counts_usage=False))
+    if lines.traits.rich_results:
+        line = {key: value for key, value in line.items() if key not in ("terminal_reason", "api_error_status")}
+        line |= {"local_command": name} if name else {}
+    return line
+
+
+def launch_failure(lines: Lines, words: str) -> Json:
+    """The result of a launch that found no session: all versions spell it the old way, 2.1.326 adds its number."""
+    line = _older(lines, Tally(), Ending("error_during_execution", True, stop_reason=None, errors=[words]), 0)
+    return line | {"result_index": 0} if lines.traits.rich_results else line
 
 
 def turn_usage(lines: Lines, usage: Usage) -> Json:
@@ -145,7 +159,7 @@ def _of_model(lines: Lines, usage: Usage) -> Json:
     }
 
 
-def agent_stats(counts: Json) -> Json:
+def agent_stats() -> Json:
     return {
         "spawned": 0,
         "requested": {"background": 0, "foreground": 0, "unset": 0},
@@ -157,4 +171,4 @@ def agent_stats(counts: Json) -> Json:
         "killed": {"parent": 0, "user": 0, "system": 0},
         "refused": {"depth_limit": 0, "concurrency_limit": 0, "budget": 0},
         "by_type": {},
-    } | counts
+    }

@@ -196,7 +196,7 @@ def _check_keys(table: Mapping[str, Any], keys: Keys, where: str) -> None:
 
 
 def _check_type(value: Any, allowed: tuple[type, ...], where: str) -> None:
-    if isinstance(value, bool) and bool not in allowed or not isinstance(value, allowed):
+    if (isinstance(value, bool) and bool not in allowed) or not isinstance(value, allowed):
         names = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
         wanted = " or ".join(dict.fromkeys(names[kind] for kind in allowed))
         raise ScenarioError(f"{where}: must be {wanted}, not {value!r:.60}")

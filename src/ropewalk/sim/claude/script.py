@@ -27,6 +27,10 @@ class Script:
                 return deque(rule.steps)
         return deque(self.scenario.otherwise or [Step("text", f"You said: {prompt}")])
 
+    def knows(self, prompt: str) -> bool:
+        """Is there a rule that names this very prompt?"""
+        return any((rule.prompt or rule.regex) and rule.matches(prompt) for rule in self.scenario.rules)
+
     def side_answer(self) -> str:
         """What the model says outside the conversation (titles, side questions)."""
         return self._side_answers.popleft() if self._side_answers else self.scenario.closing

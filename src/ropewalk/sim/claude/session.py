@@ -76,6 +76,7 @@ class Session:
     plan_file: str | None = None
     title: str | None = None
     results: int = 0
+    agents: Json = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
 
     def forget(self) -> None:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import outcomes, permission, verdicts
+from . import acts, permission, verdicts
+from .calls import Call
+from .hooks import Said
 from .outcomes import Outcome
-from .reply import Call
-from .scenario import Step
+from .permission import Decision
 from .session import Json
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
     from .turn import Actor, Turn
+
+NO_ANSWER = (
+    "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool call was not executed; "
+    "other configured hooks may not have completed."
+)
+ASIDE = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed."
+Finish = Callable[[], None]
 
 
 class Tools:
@@ -24,30 +31,9 @@ class Tools:
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
-        self.session = turn.session
+        self.session, self.traits = turn.session, turn.traits
 
-    def call_of(self, step: Step) -> Call:
-        """The call that a step stands for; ``ask``, ``plan``, ``todos`` and ``structured`` are short forms."""
-        name, given = self._short_form(step)
-        return Call(str(step.get("id") or f"toolu_{secrets.token_hex(12)}"), name, given, step)
-
-    def _short_form(self, step: Step) -> tuple[str, Json]:
-        match step.kind:
-            case "ask":
-                return "AskUserQuestion", {"questions": [_question(each) for each in step.value]}
-            case "plan":
-                return "ExitPlanMode", {"allowedPrompts": step.get("allowed_prompts")} if step.get("allowed_prompts") else {}
-            case "todos":
-                return "TodoWrite", {"todos": step.value}
-            case "structured":
-                return "StructuredOutput", dict(step.value)
-        return step.value, {key: self.turn.filled(value) for key, value in dict(step.get("input", {})).items()}
-
-    def shown(self, call: Call) -> Json:
-        """The input as the assistant line shows it."""
-        return call.given
-
-    async def run_all(self, actor: Actor, calls: list[Call], finish: Callable[[], None]) -> bool:
+    async def run_all(self, actor: Actor, calls: list[Call], finish: Finish) -> bool:
         """Writers one after the other, readers side by side; True when the turn must stop."""
         left = list(calls)
         try:
@@ -56,42 +42,94 @@ class Tools:
                 stops = await asyncio.gather(*(self._run(actor, call, finish) for call in group))
                 del left[: len(group)]
                 if any(stops):
+                    for call in left:
+                        self._set_aside(actor, call)
                     return True
         except asyncio.CancelledError:
             finish()
-            if self.turn.interrupted:
+            if self.turn.interrupted and (actor.task is None or not actor.task.background):
                 for call in left:
                     self._interrupted(actor, call)
             raise
+        if actor.task is None:
+            self.turn.check_outputs()
         return False
 
-    async def _run(self, actor: Actor, call: Call, finish: Callable[[], None]) -> bool:
-        decision = permission.decide(self.session, call.name, call.given, call.step)
-        if decision.behavior == "ask" and not self.turn.program.asks:
-            decision = permission.Decision(
-                "deny", "asyncAgent", f"Claude requested permissions to use {call.name}, but you haven't granted it yet."
-            )
-        if decision.behavior == "deny":
-            finish()
-            self._refused_unasked(actor, call, decision)
-            return False
-        if decision.behavior == "allow":
-            finish()
-            await self._carry_out(actor, call, {"decision": "accept", "source": "config", "reason_type": decision.why})
-            return False
-        verdict = await self._ask(actor, call, decision, finish)
-        return await self._judged(actor, call, verdict)
+    def ask_early(self, actor: Actor, call: Call, before: list[Call]) -> None:
+        """2.1.326 starts a tool while its message still streams: the question may come before the next call is told."""
+        waits = any(other.name not in permission.READ_ONLY for other in before)
+        if waits or (before and call.name not in permission.READ_ONLY) or self.turn.program.hooks.any("PreToolUse", call.name):
+            return
+        decision = self._decide(call, Said())
+        if decision.behavior == "ask":
+            call.asked = self.turn.program.questions.put(self._request(actor, call, decision))
 
-    async def _ask(self, actor: Actor, call: Call, decision: permission.Decision, finish: Callable[[], None]) -> Verdict:
-        request_id, answered = self.turn.program.questions.put(self._request(actor, call, decision))
-        self.turn.program.state("requires_action")
+    async def _run(self, actor: Actor, call: Call, finish: Finish) -> bool:
+        if (missing := acts.unavailable(self.turn.program, call.name)) is not None:
+            finish()
+            self.result(actor, call, missing, None)
+            return False
+        said = await self._pre_hooks(call, finish)
+        if said.timed_out and self.traits.hook_timeout_refuses:
+            self.result(actor, call, Outcome(NO_ANSWER, f"Error: {NO_ANSWER}", error=True), None)
+            return False
+        if said.updated is not None:
+            call.given = said.updated
+        decision = self._decide(call, said)
+        if decision.behavior == "ask":
+            return await self._judged(actor, call, await self._ask(actor, call, decision, finish))
         finish()
-        answer = await answered
-        self.turn.program.state("running")
-        return verdicts.read(answer, call.given, self.turn.traits)
+        if decision.behavior == "deny":
+            self._refused_unasked(actor, call, decision)
+        else:
+            await self._carry_out(actor, call, {"decision": "accept", "source": decision.source, "reason_type": decision.why})
+        return False
 
-    def _request(self, actor: Actor, call: Call, decision: permission.Decision) -> Json:
-        rich = self.turn.traits.rich_questions
+    async def _pre_hooks(self, call: Call, finish: Finish) -> Said:
+        if not self.turn.program.hooks.any("PreToolUse", call.name):
+            return Said()
+        finish()
+        fields = {"tool_name": call.name, "tool_input": call.given, "tool_use_id": call.id}
+        return await self.turn.program.hooks.call("PreToolUse", fields, call, self.turn.prompt_id)
+
+    def _decide(self, call: Call, said: Said) -> Decision:
+        decision = permission.decide(self.session, call.name, call.given, call.step)
+        if decision.behavior != "deny" and said.decision == "deny":
+            words = f"PreToolUse:{call.name} hook error: {said.reason}" if self.traits.decision_lines else said.reason
+            return Decision("deny", "hook", words, source="hook", told=False)
+        if decision.behavior == "ask" and said.decision == "allow":
+            return Decision("allow", "hook", source="hook")
+        if said.decision == "ask":
+            return permission.asked_by_hook(self.session, decision, said.reason)
+        if decision.behavior == "ask" and not self.turn.program.asks:
+            return permission.nobody_to_ask(call.name, decision)
+        return decision
+
+    async def _ask(self, actor: Actor, call: Call, decision: Decision, finish: Finish) -> Verdict:
+        if self.traits.early_questions:
+            answered = (call.asked or self.turn.program.questions.put(self._request(actor, call, decision)))[1]
+            self._permission_hooks(call, decision)
+        else:
+            self._permission_hooks(call, decision)
+            answered = self.turn.program.questions.put(self._request(actor, call, decision))[1]
+        self.turn.program.waiting(actor.task)
+        finish()
+        try:
+            answer = await answered
+        except asyncio.CancelledError:
+            self.turn.denied(call)
+            raise
+        self.turn.program.state("running")
+        return verdicts.read(answer, call.given, self.traits)
+
+    def _permission_hooks(self, call: Call, decision: Decision) -> None:
+        fields: Json = {"tool_name": call.name, "tool_input": call.given}
+        if decision.suggestions:
+            fields["permission_suggestions"] = decision.suggestions
+        self.turn.program.hooks.put("PermissionRequest", fields, call, self.turn.prompt_id)
+
+    def _request(self, actor: Actor, call: Call, decision: Decision) -> Json:
+        rich = self.traits.rich_questions
         request: Json = {"subtype": "can_use_tool", "tool_name": call.name}
         if rich:
             request["display_name"] = call.name
@@ -114,114 +152,103 @@ class Tools:
 
     async def _judged(self, actor: Actor, call: Call, verdict: Verdict) -> bool:
         if verdict.allowed:
-            call.given = verdict.given
+            call.given, call.edited = verdict.given, True
             if verdicts.apply(verdict.updates, self.session):
                 self.turn.say(self.turn.lines.mode_status())
             await self._carry_out(actor, call, {"decision": "accept", "source": verdict.source})
             return False
         self.turn.denied(call)
         self.turn.remember_verdict(call, False, verdict.message)
-        if verdict.stop and self.turn.traits.fixed_stop_words:
+        if verdict.stop and self.traits.fixed_stop_words:
             self._rejected(actor, call)
         else:
             reject: Json = {"decision": "reject", "source": verdict.source}
             if verdict.source == "config":
                 reject["reason_type"] = "other"
             meta = {"non_execution_kind": "permission-rule", "permission_decision": reject}
-            self._result(actor, call, Outcome(verdict.message, f"Error: {verdict.message}", error=True), meta, refused=True)
+            self.result(actor, call, Outcome(verdict.message, f"Error: {verdict.message}", error=True), meta)
         if call.step.get("if_denied") is not None:
-            actor.replace_todo(call.step.get("if_denied"))
+            actor.todo.clear()
+            actor.todo.extend(call.step.get("if_denied"))
         return verdict.stop
 
     async def _carry_out(self, actor: Actor, call: Call, decision: Json) -> None:
         self.turn.remember_verdict(call, True, "")
-        outcome = await self._outcome(call)
-        self._result(actor, call, outcome, {"permission_decision": decision})
+        outcome = await acts.carry_out(self.turn, actor, call)
+        if self.turn.program.hooks.any("PostToolUse", call.name) and not outcome.error:
+            fields: Json = {
+                "tool_name": call.name,
+                "tool_input": call.given,
+                "tool_response": outcome.details,
+                "tool_use_id": call.id,
+            }
+            if self.traits.rich_results:
+                fields["duration_ms"] = 1
+            await self.turn.program.hooks.call("PostToolUse", fields, call, self.turn.prompt_id)
+        self.result(actor, call, outcome, None if outcome.bare else {"permission_decision": decision})
 
-    async def _outcome(self, call: Call) -> Outcome:
-        await self.turn.program.pause(float(call.step.get("lasts", 0)))
-        if call.name == "Bash" and not call.given.get("command"):
-            words = "Cannot read properties of undefined (reading 'includes')"
-            return Outcome(words, f"Error: {words}", error=True)
-        if call.step.get("run") and call.name == "Bash":
-            return await self._shell(call)
-        if call.step.get("run"):
-            outcomes.perform(call, self.session)
-        return outcomes.scripted(call, self.session)
-
-    async def _shell(self, call: Call) -> Outcome:
-        """A real command, as a child of ours; an interrupt ends it."""
-        child = await asyncio.create_subprocess_shell(
-            str(call.given["command"]), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, cwd=self.session.cwd, env={**os.environ, **self.session.environment},
-        )  # fmt: skip
-        try:
-            out, err = await child.communicate()
-        except asyncio.CancelledError:
-            child.kill()
-            raise
-        return outcomes.bash(
-            call, self.session, out.decode(errors="replace"), err.decode(errors="replace"), child.returncode or 0
-        )
-
-    def _refused_unasked(self, actor: Actor, call: Call, decision: permission.Decision) -> None:
+    def _refused_unasked(self, actor: Actor, call: Call, decision: Decision) -> None:
         words = decision.reason or f"Permission to use {call.name} has been denied."
         self.turn.denied(call)
         self.turn.remember_verdict(call, False, words)
-        reject = {"decision": "reject", "source": "config", "reason_type": decision.why}
-        meta = {"non_execution_kind": "permission-rule", "permission_decision": reject}
-        self._result(actor, call, Outcome(words, f"Error: {words}", error=True), meta, refused=True)
+        if self.traits.decision_lines and decision.told:
+            fields: Json = {"tool_name": call.name, "tool_use_id": call.id, **decision.more, "message": words}
+            self.turn.say(self.turn.lines.system("permission_denied", fields))
+        reject: Json = {"decision": "reject", "source": decision.source}
+        if decision.why:
+            reject["reason_type"] = decision.why
+        meta = {"non_execution_kind": decision.kind, "permission_decision": reject}
+        self.result(actor, call, Outcome(words, f"Error: {words}", error=True), meta)
 
     def _interrupted(self, actor: Actor, call: Call) -> None:
-        if self.turn.traits.fixed_stop_words:
+        if self.traits.fixed_stop_words:
             self._rejected(actor, call)
             return
         words = "Tool permission request failed: AbortError"
-        self._result(actor, call, Outcome(words, f"Error: {words}", error=True), {}, refused=True)
+        if call.running:
+            words = "Exit code 137\n[Request interrupted by user for tool use]"
+        self.result(actor, call, Outcome(words, f"Error: {words}", error=True), {})
+
+    def _set_aside(self, actor: Actor, call: Call) -> None:
+        """Calls that stood behind one whose denial stopped the turn."""
+        if self.traits.fixed_stop_words:
+            self._rejected(actor, call)
+        else:
+            self.result(actor, call, Outcome(ASIDE, ASIDE, error=True), {})
 
     def _rejected(self, actor: Actor, call: Call) -> None:
         outcome = Outcome(verdicts.FIXED_STOP, "User rejected tool use", error=True)
-        self._result(actor, call, outcome, {"non_execution_kind": "user-rejected"}, refused=True)
+        self.result(actor, call, outcome, {"non_execution_kind": "user-rejected"})
 
-    def _result(self, actor: Actor, call: Call, outcome: Outcome, meta: Json, refused: bool = False) -> None:
+    def result(self, actor: Actor, call: Call, outcome: Outcome, meta: Json | None) -> None:
+        """The line about a finished call; sub-agents' lines carry no object of the tool."""
+        if not actor.heard:
+            return
         block: Json = {"type": "tool_result", "content": outcome.content}
-        if refused or outcome.error:
+        if outcome.error:
             block |= {"is_error": True, "tool_use_id": call.id}
         else:
             block = {"tool_use_id": call.id, **block}
             if outcome.marked:
                 block["is_error"] = False
-        more: Json = {"tool_use_result": outcome.details}
-        if self.turn.traits.decision_lines:
+        more: Json = {} if actor.task else {"tool_use_result": outcome.details}
+        if self.traits.decision_lines and meta is not None:
             more["tool_result_meta"] = [{"id": call.id, **meta}]
-        self.turn.say_user(self.turn.lines.user([block], actor.parent, **more), counts=actor.parent is None)
+        line = self.turn.lines.user([block], actor.parent, **more, **actor.agent_marks())
+        self.turn.say_user(line, counts=actor.task is None)
 
 
 def _next_group(calls: list[Call]) -> list[Call]:
     readers = []
     for call in calls:
-        if call.name not in permission.READ_ONLY:
+        if call.name not in permission.SIDE_BY_SIDE:
             break
         readers.append(call)
     return readers or calls[:1]
-
-
-def _question(each: Json) -> Json:
-    """A question of an ``ask`` step with its short forms filled in: options may be plain texts."""
-    options = [
-        option if isinstance(option, dict) else {"label": str(option), "description": ""} for option in each.get("options", [])
-    ]
-    header = each.get("header") or str(each.get("question", ""))[:12]
-    return {
-        "question": each.get("question", ""),
-        "header": header,
-        "options": options,
-        "multiSelect": bool(each.get("multi", False)),
-    }
 
 
 def _description(call: Call) -> str | None:
     if call.given.get("description"):
         return str(call.given["description"])
     path = call.given.get("file_path")
-    return os.path.basename(str(path)) if path else None
+    return os.path.basename(str(path)) if path else call.given.get("command")

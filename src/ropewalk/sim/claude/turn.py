@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import greeting, results
+from . import failures, greeting, plans, results, slash, structured
+from .background import Task
+from .calls import Call
 from .lines import INTERRUPTED, INTERRUPTED_TOOL
 from .prompts import Prompt
-from .reply import Call, Message, Spoken
+from .reply import Message, Spoken
 from .results import Ending, Tally
 from .scenario import Step
 from .script import take_reply
@@ -30,19 +32,37 @@ class StopTurn(Exception):
 
 
 class Actor:
-    """Who speaks: the main thread, or a sub-agent (then with the id of the call that started it)."""
+    """Who speaks: the main thread, or a sub-agent (then with the call that started it and its task)."""
 
-    def __init__(self, turn: Turn, steps: Iterable[Step], parent: str | None = None, agent_id: str | None = None) -> None:
-        self.turn, self.parent, self.agent_id = turn, parent, agent_id
+    def __init__(self, turn: Turn, steps: Iterable[Step], parent: str | None = None, task: Task | None = None) -> None:
+        self.turn, self.parent, self.task = turn, parent, task
         self.todo: deque[Step] = deque(steps)
         self.text = ""
+        self.stop_reason = "end_turn"
 
-    def replace_todo(self, steps: Iterable[Step]) -> None:
-        self.todo = deque(steps)
+    @property
+    def agent_id(self) -> str | None:
+        return self.task.id if self.task else None
+
+    @property
+    def heard(self) -> bool:
+        """Do this actor's calls and results go over the wire? Background agents only on 2.1.326."""
+        return self.task is None or not self.task.background or self.turn.traits.agent_texts
+
+    def tells_text(self, last: bool) -> bool:
+        """Texts of sub-agents: only 2.1.326 forwards them, and in the foreground not the last one (it is the report)."""
+        if self.task is None:
+            return True
+        return self.turn.traits.agent_texts and (self.task.background or not last)
 
     def marks(self, message_id: str) -> Json:
-        """Which prompts a message answers; told once a turn (measured 2.1.326)."""
-        return self.turn.prompt_marks(message_id) if self.parent is None else {}
+        """Which prompts a message answers, or which agent speaks."""
+        return self.turn.prompt_marks(message_id) if self.task is None else self.agent_marks()
+
+    def agent_marks(self) -> Json:
+        if self.task is None or not self.turn.traits.agent_texts:
+            return {}
+        return {"agent_id": self.task.id, "subagent_type": self.task.agent_type, "task_description": self.task.description}
 
 
 class Turn:
@@ -55,16 +75,25 @@ class Turn:
         self.tally = Tally(prompt_uuids=[prompt.uuid for prompt in prompts if prompt.uuid])
         self.actor = Actor(self, steps)
         self.in_tools = self.interrupted = self.interruption_said = False
+        self.prompt_id = self.session.new_id()
         self.facts: dict[str, str] = {"prompt": "\n".join(prompt.text for prompt in prompts)}
+        self.structured: Json | None = None
+        self.foreground: set[str | None] = {None}
+        self._reminders = self._bad_outputs = self._calls = 0
         self._marked_message: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         self._task = asyncio.current_task()
+        if slash.is_local(self, self.prompts[0]):
+            await slash.run(self, self.prompts[0])
+            self._told_all()
+            return
         try:
             await self._begin()
             await self.converse(self.actor)
-            ending = Ending(text=self.actor.text, stop_reason="end_turn" if self.traits.rich_results else None)
+            await self._stop_hooks()
+            ending = Ending(text=self.actor.text, stop_reason=self.actor.stop_reason if self.traits.rich_results else None)
         except StopTurn as stop:
             ending = stop.ending
         except asyncio.CancelledError:
@@ -76,15 +105,22 @@ class Turn:
     def interrupt(self) -> None:
         """Withdraw what is asked, then break off; the caller answers in between."""
         self.interrupted = True
-        self.program.questions.withdraw_asked_by({None})
+        self.program.questions.withdraw_asked_by(self.foreground)
         if self._task is not None:
             self._task.cancel()
 
     async def _begin(self) -> None:
-        uuids = self.tally.prompt_uuids if self.traits.lifecycle else []
-        self.say(greeting.init(self.lines, self.program.tool_names(), self.program.mcp_servers(), uuids))
+        if self.session.mode == "plan":
+            plans.plan_file(self.session, self.facts["prompt"])
+        if self.prompts[0].steps is None:
+            await self.program.hooks.call("UserPromptSubmit", {"prompt": self.facts["prompt"]}, prompt_id=self.prompt_id)
+        self.say_init()
+        self._check_budget(None)
         await self.program.pause(0)
-        self.replay(self.prompts)
+
+    def say_init(self) -> None:
+        uuids = self.tally.prompt_uuids if self.traits.lifecycle else []
+        self.say(greeting.init(self.lines, self.program.tool_names(), self.program.mcp.for_init(), uuids))
 
     def replay(self, prompts: list[Prompt]) -> None:
         if self.program.flags.replay:
@@ -95,26 +131,58 @@ class Turn:
         """Model call, tools, model call … until a reply without tools."""
         while True:
             spoken = await self._call_model(actor)
-            actor.text = spoken.text or actor.text
+            actor.text, actor.stop_reason = spoken.text or actor.text, spoken.stop_reason
+            if actor.task is None:
+                self._check_budget(spoken.stop_reason)
             if not spoken.calls:
+                if self._wants_reminder(actor):
+                    continue
                 return
-            self.in_tools = True
-            if await self.tools.run_all(actor, spoken.calls, spoken.finish):
-                self._stop_in_tools()
-            self.in_tools = False
-            self._fold(actor)
+            if await self._run_tools(actor, spoken):
+                return
+
+    async def _run_tools(self, actor: Actor, spoken: Spoken) -> bool:
+        """True when the conversation is over."""
+        main = actor.task is None
+        self.in_tools = main or self.in_tools
+        if await self.tools.run_all(actor, spoken.calls, spoken.finish) and main:
+            self._stop_in_tools()
+        if not main:
+            return False
+        self.in_tools = False
+        if self.structured is not None and self.traits.schema_ends_turn:
+            return True
+        self._check_turns(spoken.stop_reason)
+        self._make_room()
+        self._fold()
+        return False
 
     async def _call_model(self, actor: Actor) -> Spoken:
-        if self.program.flags.partial and self.traits.requesting and actor.parent is None:
+        if self.program.flags.partial and self.traits.requesting and actor.task is None:
             self.say(self.lines.status("requesting"))
+        plans.expand(actor.todo, self.session)
         steps = take_reply(actor.todo, self.program.scenario.closing)
+        if actor.task is None and self._calls == 0:
+            steps = self._replay_late(steps)
+        self._calls += actor.task is None
         usage = _usage_of(steps)
-        if self.tally.first_call is None:
-            self.tally.first_call = usage
-        message = Message(actor, usage)
-        spoken = await message.speak([step for step in steps if step.kind != "usage"])
-        self.pay(self.session.model, usage, main=actor.parent is None)
+        self.tally.first_call = self.tally.first_call or usage
+        spoken = await Message(actor, usage).speak([step for step in steps if step.kind != "usage"])
+        if not spoken.failed:
+            self.pay(self.session.model, usage, main=actor.task is None)
         return spoken
+
+    def _replay_late(self, steps: list[Step]) -> list[Step]:
+        """The echo of a prompt comes when the model begins to answer, not with init (measured, all versions)."""
+        place = next((n for n, step in enumerate(steps) if step.kind not in ("wait", "usage", "compact")), 0)
+        return [*steps[:place], Step("echo", None), *steps[place:]]
+
+    def echo_prompts(self) -> None:
+        if not self.traits.merges_prompts or len(self.prompts) == 1:
+            self.replay(self.prompts)
+        elif self.program.flags.replay:
+            last = self.prompts[-1]
+            self.say(self.lines.replay("\n".join(prompt.text for prompt in self.prompts), last.uuid))
 
     def pay(self, model: str, usage: Usage, main: bool = True) -> None:
         self.tally.calls += 1
@@ -123,17 +191,86 @@ class Turn:
         if main:
             self.tally.usage.add(usage)
 
-    def _fold(self, actor: Actor) -> None:
+    def _fold(self) -> None:
         """Prompts that came while a tool ran become part of this turn (measured, all versions)."""
-        if actor.parent is not None:
-            return
         folded = self.program.prompts.fold()
         self.replay(folded)
         for prompt in folded:
+            self.program.keep_prompt(prompt)
             self.program.prompts.tell(prompt, "started")
             if prompt.uuid:
                 self.tally.prompt_uuids.append(prompt.uuid)
         self.prompts += folded
+
+    def _make_room(self) -> None:
+        """A prompt with priority "now" ends the turn after the present tool (measured 2.1.326)."""
+        if self.program.prompts.presses():
+            raise StopTurn(Ending(text="", reason="aborted_tools", stop_reason="tool_use", timed=False))
+
+    def _check_turns(self, stop_reason: str) -> None:
+        limit = self.program.flags.max_turns
+        if limit is not None and self._calls >= limit:
+            words = [f"Reached maximum number of turns ({limit})"] if self.traits.rich_results else []
+            raise StopTurn(self._limit("error_max_turns", "max_turns", stop_reason, words))
+
+    def _check_budget(self, stop_reason: str | None) -> None:
+        limit = self.program.flags.max_budget
+        if limit is not None and self.session.purse.total >= limit:
+            self.tally.rounds = 0
+            words = [f"Reached maximum budget (${limit:g})"] if self.traits.rich_results else []
+            raise StopTurn(self._limit("error_max_budget_usd", "budget_exhausted", stop_reason, words))
+
+    def _limit(self, subtype: str, reason: str, stop_reason: str | None, words: list[str]) -> Ending:
+        shown = stop_reason if self.traits.rich_results else None
+        return Ending(subtype, self.traits.limits_are_errors, reason=reason, stop_reason=shown, errors=words)
+
+    def _wants_reminder(self, actor: Actor) -> bool:
+        """Structured output was asked for and not given: remind the model as often as the version does."""
+        if actor.task is not None or self.program.schema is None or self.structured is not None:
+            return False
+        if 0 <= self.traits.reminds_schema <= self._reminders:
+            return False
+        self._reminders += 1
+        self.say_user(self.lines.user([{"type": "text", "text": structured.REMINDER}], isSynthetic=True))
+        return True
+
+    def bad_output(self, words: str) -> None:
+        """A structured output that does not fit; too many of them end the turn."""
+        self._bad_outputs += 1
+        self.facts["complaint"] = words
+
+    def check_outputs(self) -> None:
+        if self._bad_outputs >= structured.RETRIES:
+            words = f"Failed to provide valid structured output after {structured.RETRIES} attempts"
+            if self.traits.rich_results:
+                words += f" — last StructuredOutput error: {self.facts['complaint']}"
+            shown = "tool_use" if self.traits.rich_results else None
+            reason = "structured_output_retry_exhausted"
+            raise StopTurn(Ending("error_max_structured_output_retries", True, reason=reason, stop_reason=shown, errors=[words]))
+
+    async def fail(self, step: Step) -> None:
+        """A model call fails; returns when a retry got through."""
+        ending = await failures.fail(self, step)
+        if ending is not None:
+            raise StopTurn(ending)
+
+    def tell_rate_limit(self, limit: Json) -> None:
+        """2.1.37 never tells of limits."""
+        if self.traits.rate_limit_lines:
+            self.say(
+                {
+                    "type": "rate_limit_event",
+                    "rate_limit_info": dict(limit),
+                    "uuid": self.session.new_id(),
+                    "session_id": self.session.id,
+                }
+            )
+
+    async def _stop_hooks(self) -> None:
+        fields: Json = {"stop_hook_active": False}
+        if self.traits.rich_results:
+            fields |= {"last_assistant_message": self.actor.text.strip(), "background_tasks": [], "session_crons": []}
+        await self.program.hooks.call("Stop", fields, prompt_id=self.prompt_id)
 
     def _stop_in_tools(self) -> None:
         self.say_user(self.lines.interruption(INTERRUPTED_TOOL))
@@ -154,13 +291,45 @@ class Turn:
 
     def _end(self, ending: Ending) -> None:
         self.tally.rounds += 1
-        line = results.result(self.lines, self.tally, ending)
+        if self._held_back(ending):
+            return
+        origin = self.prompts[0].origin
+        more: Json = {"origin": origin} if origin and self.traits.rich_results else {}
+        more |= {"structured_output": self.structured} if self.structured is not None else {}
+        folded = [prompt for prompt in self.prompts[1:] if prompt.uuid]
+        if not self.traits.merges_prompts or self._calls > 1:
+            for prompt in folded:
+                self.program.prompts.tell(prompt, "completed")
+            folded, self.prompts = [], [prompt for prompt in self.prompts if prompt not in folded]
         self.program.last_failed = ending.is_error
-        self.say(line)
+        self.program.last_interrupted = ending.subtype == "error_during_execution"
+        self.say(results.result(self.lines, self.tally, ending, **more))
+        self._told_all()
+
+    def _held_back(self, ending: Ending) -> bool:
+        """2.1.62 gives no result while a background agent works: the turn that its end starts gives it."""
+        return self.traits.task_lines == "some" and ending.subtype == "success" and self.program.tasks.agents_alive()
+
+    def _told_all(self) -> None:
         for prompt in self.prompts:
             self.program.prompts.tell(prompt, "completed")
 
+    def agent_actor(self, call: Call, task: Task) -> Actor:
+        if not task.background:
+            self.foreground.add(task.id)
+        return Actor(self, call.step.get("agent", ()), call.id, task)
+
+    def count_agent(self, kind: str, asked: object, background: bool) -> None:
+        stats = self.session.agents
+        wish = "unset" if asked is None else "background" if asked else "foreground"
+        stats["spawned"] += 1
+        stats["requested"][wish] += 1
+        stats["started_in_background"] += background
+        stats["max_depth"] = 1
+        stats["by_type"][kind] = stats["by_type"].get(kind, 0) + 1
+
     def prompt_marks(self, message_id: str) -> Json:
+        """Which prompts the turn answers; told on one message a turn (measured 2.1.326)."""
         uuids = self.tally.prompt_uuids
         if not self.traits.lifecycle or not uuids or self._marked_message not in (None, message_id):
             return {}
@@ -185,10 +354,18 @@ class Turn:
             self.facts["answer"] = ", ".join(str(answer) for answer in answers.values())
 
     def filled(self, value: Any) -> Any:
-        """A text with {prompt}, {answer}, {verdict}, {reason}, {cwd} filled in; other braces stay."""
+        """A text with {prompt}, {answer}, {verdict}, {reason}, {cwd} … filled in; other braces stay."""
         if not isinstance(value, str):
             return value
-        for name, fact in {"cwd": self.session.cwd, "mode": self.session.mode, **self.facts}.items():
+        if "{plan_file}" in value:
+            value = value.replace("{plan_file}", plans.plan_file(self.session, self.facts["prompt"]))
+        known = {
+            "cwd": self.session.cwd,
+            "mode": self.session.mode,
+            "prompts": str(self.program.transcript.prompts()),
+            **self.facts,
+        }
+        for name, fact in known.items():
             value = value.replace("{" + name + "}", fact)
         return value
 

@@ -1,0 +1,122 @@
+"""Local slash commands and compaction: what the CLI answers by itself. Refuses the model's part: other commands are prompts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import results
+from .prompts import Prompt
+from .scenario import Step
+from .session import Json, Usage
+
+if TYPE_CHECKING:
+    from .turn import Turn
+
+SUMMARY = (
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The summary below covers the earlier portion of the conversation.\n\n{summary}"
+)
+COUNTED = 9
+"""num_turns of a local command on 2.1.37 and 2.1.62 counts the whole history; it says nothing, and here it is one of the seen values."""
+
+
+def is_local(turn: Turn, prompt: Prompt) -> bool:
+    """Does the CLI answer this by itself?"""
+    name = command(prompt)
+    if not name:
+        return False
+    if name in ("compact", "cost", "context"):
+        return True
+    if name in ("clear", "help"):
+        return turn.traits.clear_command or True
+    return not turn.traits.slash_unknown_to_model and not turn.program.script.knows(prompt.text)
+
+
+def command(prompt: Prompt) -> str:
+    words = prompt.text.split()
+    return words[0][1:] if words and words[0].startswith("/") and len(words[0]) > 1 else ""
+
+
+async def run(turn: Turn, prompt: Prompt) -> None:
+    name = command(prompt)
+    if name == "compact":
+        await _compact_command(turn)
+    elif name == "clear" and turn.traits.clear_command:
+        _clear(turn, prompt)
+    else:
+        _answer(turn, name)
+
+
+async def _compact_command(turn: Turn) -> None:
+    await compact(turn, turn.program.script.side_answer(), "manual", with_init=True)
+    words = "<local-command-stdout>Compacted </local-command-stdout>"
+    turn.say(turn.lines.replay(words, None))
+    _local_result(turn, "", "compact")
+
+
+async def compact(turn: Turn, summary: str, trigger: str, with_init: bool = False, tokens: int = 120) -> None:
+    """Status, boundary, summary. In mid-turn without init (measured, all versions)."""
+    rich = turn.traits.rich_results
+    turn.say(turn.lines.status("compacting"))
+    await turn.program.pause(0)
+    turn.pay(turn.session.model, Usage(100, 20), main=False)
+    turn.say(turn.lines.status(None, **({"compact_result": "success"} if rich else {})))
+    if with_init:
+        turn.say_init()
+    metadata: Json = {"trigger": trigger, "pre_tokens": tokens}
+    if rich:
+        metadata |= {"post_tokens": 40, "cumulative_dropped_tokens": 0, "duration_ms": 1}
+    fields: Json = {"compact_metadata": metadata}
+    if rich:
+        fields["logical_parent_uuid"] = turn.session.new_id()
+    turn.say(turn.lines.system("compact_boundary", fields))
+    more: Json = {"isReplay": False, "isSynthetic": True} if rich else {"isReplay": False}
+    turn.say(turn.lines.replay(SUMMARY.format(summary=summary), None) | more)
+
+
+def _clear(turn: Turn, prompt: Prompt) -> None:
+    session = turn.session
+    before = session.id
+    session.forget()
+    turn.program.begin_transcript()
+    line: Json = {"type": "conversation_reset", "new_conversation_id": session.id, "trigger": "clear"}
+    line |= {"user_message_uuid": prompt.uuid or session.new_id(), "session_id": before, "uuid": session.new_id()}
+    turn.say(line)
+    turn.say(turn.lines.system("background_tasks_changed", {"tasks": []}))
+    turn.say_init()
+    _local_result(turn, "", "clear")
+
+
+def _answer(turn: Turn, name: str) -> None:
+    text, known = _words(turn, name)
+    turn.say_init()
+    if not known and not turn.traits.rich_results:
+        _local_result(turn, text, None)
+    elif turn.traits.local_output == "assistant":
+        source = f"<local-command-stdout>{text}</local-command-stdout>"
+        message = turn.lines.made_up(text, "end_turn", None)
+        turn.say(turn.lines.assistant(message, None, local_command_source=source))
+        _local_result(turn, text, name if known else None)
+    else:
+        turn.say(turn.lines.replay(f"<local-command-stdout>{text}</local-command-stdout>", None))
+        _local_result(turn, "" if turn.traits.version == "2.1.37" else text, name)
+
+
+def _words(turn: Turn, name: str) -> tuple[str, bool]:
+    if name == "cost":
+        return f"Total cost:            ${turn.session.purse.total:.4f}\nTotal duration (API):  0s", True
+    if name == "context":
+        return f"## Context Usage\n\n**Model:** {turn.session.model}  \n**Tokens:** 100 / 200k (0%)", True
+    if turn.traits.rich_results:
+        return f"/{name} isn't available in this environment.", False
+    return f"Unknown skill: {name}", False
+
+
+def _local_result(turn: Turn, text: str, name: str | None) -> None:
+    rich = turn.traits.rich_results
+    turn.tally.rounds = 0 if rich else COUNTED
+    turn.say(results.local_result(turn.lines, turn.tally, text, name))
+
+
+def compaction_step(step: Step) -> tuple[str, int]:
+    return str(step.value), int(step.get("tokens", 150_000))
