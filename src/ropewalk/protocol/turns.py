@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from msgspec import Struct
 
-from .messages import CommandLifecycle, Result
+from .messages import Assistant, CommandLifecycle, Message, Result
+
+
+def answer_of(messages: Iterable[Message]) -> str:
+    """The answer in the messages of one turn: the result's own text, or else the last words of the main thread."""
+    words = ""
+    for message in messages:
+        if isinstance(message, Assistant) and message.parent_tool_use_id is None:
+            words = message.text or words
+        elif isinstance(message, Result):
+            return message.result or words
+    return words
 
 
 class PromptState(Enum):

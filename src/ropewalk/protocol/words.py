@@ -8,7 +8,7 @@ from __future__ import annotations
 from .messages import Result
 
 ADVICE = {
-    "authentication_failed": "Not signed in, or the key is refused: run `claude` and sign in with /login, or set ANTHROPIC_API_KEY.",
+    "authentication_failed": "Not signed in, or the key is refused: run `claude` and sign in (/login), or set ANTHROPIC_API_KEY.",
     "billing_error": "The account can't pay for this: check its plan or credit, then send the prompt again.",
     "rate_limit": "The account's limit is reached: wait until it resets, or continue with another account or model.",
     "invalid_request": "The API refused the request: shorten the conversation (/compact), or check attachments and model.",
@@ -23,7 +23,7 @@ CAUSES = {
     "error": "The turn failed.",
     "error_during_execution": "The turn broke off: it was interrupted, or what it should resume does not exist in this folder.",
     "error_max_turns": "The turn took as many model rounds as --max-turns allows; the next prompt starts with a fresh count.",
-    "error_max_budget_usd": "The session spent what --max-budget-usd allows: further prompts end at once; start with a higher one.",
+    "error_max_budget_usd": "The session spent what --max-budget-usd allows: later prompts end at once; raise it and start anew.",
     "error_max_structured_output_retries": "Five answers did not fit the JSON schema: make it simpler, or the prompt clearer.",
 }
 """``Result.subtype`` → what triggers it."""
