@@ -204,9 +204,10 @@ async def test_a_reply_can_take_the_server_down_for_a_while(http: httpx.AsyncCli
 async def test_what_was_asked_can_be_read(http: httpx.AsyncClient, tmp_path: Path) -> None:
     """ours: in memory and as lines of a file"""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
+    note = "<system-reminder>today is today</system-reminder>"
     asked_before = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "done"}, image]}
-    reminder = {"type": "text", "text": "<system-reminder>today is today</system-reminder>"}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "done\n\n" + note}, image]}
+    reminder = {"type": "text", "text": note}
     messages = [{"role": "user", "content": "go"}, asked_before, {"role": "user", "content": [result, reminder]}]
     async with SimModel(record=tmp_path / "asked.jsonl") as model:
         await ask(http, model, messages=messages, system=[{"type": "text", "text": "Be brief."}], thinking={"type": "adaptive"})

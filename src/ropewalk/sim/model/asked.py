@@ -58,9 +58,10 @@ class Asked:
 
     @property
     def results(self) -> dict[str, str]:
-        """Tool results by tool_use_id, as text."""
+        """Tool results by tool_use_id, as text, again without reminders (2.1.37 puts some inside)."""
         blocks = [b for m in self.messages for b in blocks_of(m.get("content")) if b.get("type") == "tool_result"]
-        return {str(b.get("tool_use_id")): "\n".join(words_of(b.get("content"))) for b in blocks}
+        texts = {str(b.get("tool_use_id")): "\n".join(words_of(b.get("content"))) for b in blocks}
+        return {name: REMINDER.sub("", words).strip() for name, words in texts.items()}
 
     @property
     def images(self) -> list[Mapping[str, Any]]:
