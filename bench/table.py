@@ -71,11 +71,11 @@ KINDS = (
     Kind("peak memory while reading (VmHWM)", "read", lambda run: run["peak"], "MB", (Aim("peer", 0.5),),
          "most of it is the interpreter and the modules that are imported"),
     Kind("permission round trip, one core: p50", "ask", lambda run: run["p50"], "µs", (Aim("peer", 0.35),),
-         "a task for each question costs a turn of the loop on Python 3.11, which has no eager tasks"),
+         "a task for each question and the waking of the reader are two turns' work of the loop"),
     Kind("permission round trip, one core: p99", "ask", lambda run: run["p99"], "µs", (Aim("peer", 0.5),),
-         "the tail is the scheduler's: both processes share one core"),
+         "a task for each question and the waking of the reader are two turns' work of the loop"),
     Kind("permission round trip, one core: CPU", "ask", lambda run: run["cpu"], "µs", (Aim("peer", 0.3),),
-         "a task for each question costs a turn of the loop on Python 3.11, which has no eager tasks"),
+         "a task for each question and the waking of the reader are two turns' work of the loop"),
     Kind("import time beyond a bare interpreter", "import", lambda run: run["cpu"], "ms", (Aim("peer", 0.2), Aim("limit", 1.5)),
          "look at `python -X importtime -c 'from ropewalk import Client'` for what is imported too early"),
     Kind("memory per idle client beyond its process", "idle", lambda run: run["bytes"], "KiB", (Aim("peer", 1),),
@@ -108,7 +108,8 @@ def _verdict(kind: Kind, ratios: dict[str, float]) -> str:
         return "not measured"
     if all(aim.met(ratio) for aim, ratio in known):
         return "reached"
-    return f"not reached: {kind.why_not}"
+    missed = ", ".join(f"{ratio:.3g} where {aim.bound:g} is wanted" for aim, ratio in known if not aim.met(ratio))
+    return f"not reached: {missed}; {kind.why_not}"
 
 
 def _ratio(value: Value, runs: dict[str, list[dict[str, Any]]], against: str) -> float:
