@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -126,7 +127,8 @@ def test_a_flood_without_a_newline_keeps_no_more_than_its_head() -> None:
 def test_the_real_cap_is_64_mib_and_the_session_lives_on() -> None:
     """ours: once with the real figure, in chunks as a pipe gives them."""
     conn = connection()
-    chunk, told = b"a" * (1 << 20), []
+    chunk = b"a" * (1 << 20)
+    told: list[Any] = []
     told += conn.receive_data(b'{"type":"assistant","x":"')
     for _ in range(64):
         told += conn.receive_data(chunk)
@@ -142,7 +144,7 @@ def test_lines_of_ten_megabytes_are_read_whole() -> None:
     words = "word " * 2_500_000
     stream = line(type="assistant", message={"content": [{"type": "text", "text": words}]}) + line(type="keep_alive")
     conn = connection()
-    messages = [m for at in range(0, len(stream), 65_536) for m in conn.receive_data(stream[at : at + 65_536])]
+    messages: list[Any] = [m for at in range(0, len(stream), 65_536) for m in conn.receive_data(stream[at : at + 65_536])]
     assert len(stream) > 12_000_000
     assert [type(m) for m in messages] == [Assistant, KeepAlive]
     assert messages[0].text == words

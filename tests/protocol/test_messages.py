@@ -21,6 +21,7 @@ from ropewalk.protocol.content import (
     UnknownBlock,
 )
 from ropewalk.protocol.messages import Message
+from ropewalk.protocol.turns import answer_of
 from tests.demand import demand
 from tests.protocol.captures import every_line, samples
 from tests.protocol.wire import connection, line, only
@@ -216,7 +217,7 @@ def test_unknown_events_and_deltas_are_kept() -> None:
 
 @demand("000-17")
 def test_all_six_kinds_of_stream_events_are_understood_in_recordings() -> None:
-    """measured (all versions): message_start, message_delta, message_stop, content_block_start (text, tool_use), _delta, _stop."""
+    """measured (all versions): message_start, _delta, _stop, content_block_start (text, tool_use), _delta, _stop."""
     kinds: set[Any] = set()
     for name, found in samples("stream_event"):
         message = decode(json.dumps(found).encode())
@@ -226,7 +227,7 @@ def test_all_six_kinds_of_stream_events_are_understood_in_recordings() -> None:
             kinds.add(type(message.event.content_block))
         if isinstance(message.event, stream.ContentBlockDelta):
             kinds.add(type(message.event.delta))
-    six = (stream.MessageStart, stream.MessageDelta, stream.MessageStop)
+    six: list[type] = [stream.MessageStart, stream.MessageDelta, stream.MessageStop]
     six += (stream.ContentBlockStart, stream.ContentBlockDelta, stream.ContentBlockStop)
     assert {(version, kind) for version in ("2.1.37", "2.1.62", "2.1.326") for kind in six} <= kinds
     assert {TextBlock, ToolUseBlock, ThinkingBlock} <= kinds
@@ -297,8 +298,14 @@ def test_the_words_of_a_line_are_its_text_blocks_and_the_answer_is_in_the_result
         {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "first"}, call, {"type": "text", "text": "last"},
     )]  # fmt: skip
     assert [one.text for one in lines if isinstance(one, messages.Assistant)] == ["", "first", "", "last"]
-    ended = decode(line(type="result", subtype="success", result="the answer"))
-    assert isinstance(ended, messages.Result) and ended.result == "the answer"
+    agent = decode(line(type="assistant", parent_tool_use_id="t", message={"content": [{"type": "text", "text": "an agent's"}]}))
+    full, empty = (
+        decode(line(type="result", subtype="success", result="the answer")),
+        decode(line(type="result", subtype="success")),
+    )
+    assert answer_of([*lines, agent, full]) == "the answer"
+    assert answer_of([*lines, agent, empty]) == "last"
+    assert answer_of([*lines, full, lines[1]]) == "the answer"
 
 
 @demand("004-10")
