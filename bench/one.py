@@ -22,6 +22,7 @@ from bench.contenders import Contender, Seen, create
 Given = dict[str, Any]
 Figures = dict[str, Any]
 
+SILENCE = "nothing more comes"
 WARM = 100
 """Round trips that are left out of the quantiles: the first ones pay for imports and caches."""
 
@@ -138,9 +139,11 @@ async def _try_to_collect(contender: Contender, seen: list[Seen], patience: floa
     had = len(seen)
     try:
         await asyncio.wait_for(contender.collect(seen), patience)
+    except TimeoutError:
+        return SILENCE
     except Exception as error:  # noqa: BLE001 what a contender raises is the finding
         return type(error).__name__
-    return "" if len(seen) > had else "nothing more came"
+    return "" if len(seen) > had else SILENCE
 
 
 MEASURES: dict[str, Callable[[Contender, Given], Awaitable[Figures]]] = {

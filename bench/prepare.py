@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +70,33 @@ def _python_cli() -> Path:
     half.chmod(0o755)
     half.replace(program)
     return program
+
+
+@contextmanager
+def frozen_source() -> Iterator[Path]:
+    """A copy of the library's source for one run: whoever edits meanwhile does not mix two versions in one table."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    copy = Path(tempfile.mkdtemp(prefix="src-", dir=BUILD))
+    try:
+        shutil.copytree(ROOT / "src", copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        yield copy
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def revision() -> str:
+    """Which source that is: the commit, and whether it was changed since."""
+    try:
+        commit = _git("rev-parse", "--short", "HEAD")
+        changed = _git("status", "--porcelain", "--", "src")
+    except (OSError, subprocess.CalledProcessError):
+        return "not under git"
+    return f"{commit} with uncommitted changes" if changed else commit
+
+
+def _git(*words: str) -> str:
+    argv = ["git", "--no-optional-locks", "-C", str(ROOT), *words]
+    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
 
 
 def cache() -> Path:

@@ -33,7 +33,8 @@ class Report:
     def text(self) -> str:
         about = self.about
         head = (
-            f"Python {about['python']} on {about['cores']} cores · peer claude-agent-sdk {about['peer'] or 'not installed'} · "
+            f"ropewalk {about['source']} · Python {about['python']} on {about['cores']} cores · "
+            f"peer claude-agent-sdk {about['peer'] or 'not installed'} · "
             f"fake CLI {'compiled' if about['compiled'] else 'on Python, for want of a C compiler: fast readers wait for it'} · "
             f"{about['seconds']:.0f} s\n"
             "Figures are medians of the rounds (least–greatest); ratios are medians of each round's own."
@@ -65,11 +66,13 @@ def smoke() -> Report:
 
 def _run(size: Size, peer: prepare.PeerHome | None) -> Report:
     began = perf_counter()
-    course = Course(size, prepare.fake_cli(), contenders(peer))
-    course.run()
+    source = prepare.revision()
+    with prepare.frozen_source() as copy:
+        course = Course(size, prepare.fake_cli(), copy, contenders(peer))
+        course.run()
     about = {
         "python": platform.python_version(), "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
         "peer": peer.version if peer else None, "compiled": course.cli.compiled, "seconds": perf_counter() - began,
-        "size": dataclasses.asdict(size),
+        "source": source, "size": dataclasses.asdict(size),
     }  # fmt: skip
     return Report(about, rows(course.figures), course.figures)

@@ -45,6 +45,8 @@ class Course:
 
     size: Size
     cli: FakeCli
+    source: Path
+    """Where ropewalk is imported from."""
     pythons: dict[str, Path]
     figures: dict[str, dict[str, list[Figures]]] = field(default_factory=dict)
 
@@ -90,7 +92,7 @@ class Course:
         say(f"import: {self.size.imports} round{'s' * (self.size.imports > 1)}")
         for _ in range(self.size.imports):
             for name, python in self.pythons.items():
-                bare, loaded = _fresh(python, "pass"), _fresh(python, IMPORTS[name])
+                bare, loaded = _fresh(python, "pass", self.source), _fresh(python, IMPORTS[name], self.source)
                 net = {"wall": loaded["wall"] - bare["wall"], "cpu": loaded["cpu"] - bare["cpu"], "bare": bare["wall"]}
                 self._keep("import", name, net)
 
@@ -119,10 +121,14 @@ class Course:
     def _one(self, contender: str, measure: str, given: Figures) -> Figures:
         order = json.dumps({**given, "cli": [str(self.cli.path)]})
         argv = [str(self.pythons[contender]), "-m", "bench.one", contender, measure, order]
-        done = subprocess.run(argv, cwd=ROOT, env=_environment(), text=True, capture_output=True, timeout=180, check=False)
+        done = subprocess.run(
+            argv, cwd=ROOT, env=environment(self.source), text=True, capture_output=True, timeout=180, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"{contender} failed at {measure}:\n{done.stderr[-3000:]}")
         figures: Figures = json.loads(done.stdout.splitlines()[-1])
+        if done.stderr:
+            figures["stderr"] = done.stderr[-2000:]
         return figures
 
 
@@ -134,26 +140,22 @@ IMPORTS = {
 
 
 def contenders(peer: PeerHome | None) -> dict[str, Path]:
-    """Who runs and with which Python, in the order of each round. Ours runs when it can be imported."""
+    """Who runs and with which Python, in the order of each round."""
     own = Path(sys.executable)
     pythons = {"peer": peer.python} if peer else {}
-    pythons["limit"] = own
-    probe = subprocess.run([str(own), "-c", IMPORTS["ours"]], cwd=ROOT, env=_environment(), capture_output=True, check=False)
-    if probe.returncode == 0:
-        pythons["ours"] = own
-    return pythons
+    return {**pythons, "limit": own, "ours": own}
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with the bench (and the library's source) importable and nothing that would make a contender talk."""
+def environment(source: Path) -> dict[str, str]:
+    """Ours, with the bench and the library's source importable, and without what would change how a contender runs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "PYTHON", "ROPEWALK"))}
-    return {**kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "PYTHONWARNINGS": "ignore"}
+    return {**kept, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}", "PYTHONWARNINGS": "ignore"}
 
 
-def _fresh(python: Path, code: str) -> Figures:
+def _fresh(python: Path, code: str, source: Path) -> Figures:
     """A fresh interpreter that runs ``code``: wall and CPU seconds of its whole life."""
     began = perf_counter()
-    process = subprocess.Popen([str(python), "-c", code], cwd="/", env={**_environment(), "PYTHONPATH": str(ROOT / "src")})
+    process = subprocess.Popen([str(python), "-c", code], cwd="/", env=environment(source))
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -168,7 +168,7 @@ def hard_words(run: dict[str, Any]) -> str:
     """What became of a plain line, a hard one and a plain one after it; the result that ends the stream is the fourth message."""
     lost = 4 - len(run["seen"])
     if run["end"] == "dies":
-        return f"reader dies ({run['error']}), {lost} of 4 lost"
+        return f"reader ends ({run['error']}), {lost} of 4 lost"
     if run["error"]:
         return f"raises {run['error']}, {lost} of 4 lost; reading on works"
     if lost:
