@@ -78,6 +78,14 @@ class Belongings:
         )
         return more if more.descriptors or more.children or more.tasks else None
 
+    async def are_all(self) -> None:
+        """Wait until nothing is held but this."""
+        clock = asyncio.get_running_loop()
+        deadline = clock.time() + GUARD
+        while (more := Belongings.now().more_than(self)) is not None:
+            assert clock.time() < deadline, f"still there: {more}"
+            await asyncio.sleep(0.005)
+
 
 def _descriptors() -> Iterator[str]:
     for number in os.listdir("/proc/self/fd"):

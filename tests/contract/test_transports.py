@@ -24,7 +24,7 @@ async def rig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[R
     rig = RIGS[request.param](tmp_path)
     yield rig
     await rig.close()
-    await until(lambda: not Belongings.now().more_than(before), "what was opened to be closed")
+    await before.are_all()
 
 
 async def a_few_rounds() -> None:

@@ -114,8 +114,8 @@ class Family:
         return () if self._root_gone is not None else (self._root.pid,)
 
     def _in_session(self, stat: Stat) -> bool:
-        """The session's number is the CLI's pid; whoever began before the CLI was gone can't have it from anybody else."""
-        return stat.session == self._root.pid and (self._root_gone is None or stat.seen.start < self._root_gone)
+        """The session's number is the CLI's pid; who began before that was given away has it from nobody else."""
+        return stat.session == self._root.pid and (self._root_gone is None or stat.seen.start <= self._root_gone)
 
     def _carries_marker(self, pid: int) -> bool:
         try:
