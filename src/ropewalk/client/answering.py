@@ -8,7 +8,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ..errors import RopewalkError
 from ..protocol.answers import Answer, Refusal, Reply
 from ..protocol.control import ControlRequest, HookCallback, McpMessage
 from .hooks import HookBook, hook_payload
@@ -56,16 +55,23 @@ class Answering:
 
     def withdrawn(self, request_id: str) -> None:
         """The CLI no longer waits: the function that thinks about it is cancelled."""
-        task = self._tasks.pop(request_id, None)
+        task = self._tasks.get(request_id)
         if task is not None:
             task.cancel()
 
-    async def close(self) -> None:
-        tasks = list(self._tasks.values())
-        for task in tasks:
+    def cancel(self) -> None:
+        """Nobody waits for any answer: the process is gone."""
+        for task in self._tasks.values():
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+
+    async def close(self, within: float) -> None:
+        """Cancel, and wait for the functions' own cleaning up, so long and no longer."""
+        self.cancel()
+        if not self._tasks:
+            return
+        _, deaf = await asyncio.wait(self._tasks.values(), timeout=within)
+        for task in deaf:
+            log.error("a function that answers questions or hooks did not end when it was cancelled: %r", task)
 
     async def _wait(self, question: ControlRequest, found: Awaitable[Any]) -> None:
         try:
@@ -89,7 +95,7 @@ class Answering:
             elif isinstance(question.request, McpMessage):
                 answer = Reply(answer)
             self._say(question.request_id, answer)
-        except (RopewalkError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:  # noqa: BLE001 - a caller's answer may be anything
             self._failed(question, error)
 
     def _failed(self, question: ControlRequest, error: Exception) -> None:

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from os import urandom
 from types import TracebackType
 from typing import Any
-from uuid import uuid4
 
-from ..errors import LocalProtocolError, RequestTimedOut, RopewalkError, SessionGone
+from ..errors import LocalProtocolError, RequestFailed, RequestTimedOut, RopewalkError, SessionGone
 from ..protocol.answers import Answer
 from ..protocol.connection import Connection, Notable
-from ..protocol.control import ControlRequest, HookCallback, McpMessage
+from ..protocol.control import ControlRequest
 from ..protocol.messages import Result
 from ..protocol.outgoing import Content
 from ..protocol.pending import Outcome
 from ..protocol.state import State
-from ..protocol.turns import PromptState
-from ..protocol.versions import Version
 from ..transports.base import End, Transport
 from .answering import Answering
 from .delivery import Delivery
 from .hooks import HookBook
-from .mailbox import Told
+from .known import Known
+from .leaving import Leaving
+from .left import Watch, watched
+from .mailbox import Mailbox, Told
 from .mcp import McpDesk
 from .options import ClientOptions, initialize_fields
 from .query import Query
-from .question import Question
 from .requests import Requests
 from .roads import open_road
 
@@ -38,7 +38,7 @@ QUICK = 2.0
 """Seconds that each courtesy of ``close`` may take (interrupt, stopping tasks) before the process itself is stopped."""
 
 
-class Client(Requests):
+class Client(Requests, Known):
     """One CLI process, from ``async with`` to its end.
 
     After the end every call raises ``SessionGone`` with the exit code and the last words on stderr.
@@ -48,13 +48,14 @@ class Client(Requests):
         self.options = options or ClientOptions()
         self.options.check()
         self._hooks = HookBook(self.options.hooks)
-        self._connection = Connection(new_id=_new_id, lazy=self.options.lazy, known_cost=self.options.known_cost)
-        self._transport: Transport | None = None
-        self._desk = McpDesk(self.options.mcp_servers, self._notify_mcp)
+        self._desk = McpDesk(self.options.mcp_servers, self._notify_mcp, self._on_error)
         self._answering = Answering(self._say, self._hooks, self._desk, self.options.on_question, self._on_error)
-        self._delivery = Delivery(self.options.max_unread)
+        self._delivery = Delivery(self.options.max_unread, keeps=self.options.on_message is None)
+        self._converse(Connection(new_id=_new_id))
+        self._transport: Transport | None = None
+        self._begun = self._ready = False
         self._gone: SessionGone | None = None
-        self._result_waiters: list[asyncio.Future[Result]] = []
+        self._turn_waiters: list[asyncio.Future[Result]] = []
         self._closing: asyncio.Task[End | None] | None = None
         self.road = ""
         """How the CLI is reached: stdio, websocket or hybrid, and why, where it is not what was asked for."""
@@ -71,37 +72,30 @@ class Client(Requests):
         await self.close()
 
     async def connect(self) -> dict[str, Any]:
-        """Start the CLI and wait until it answers; its commands, models and account. Next: ``query`` or ``prompt``."""
-        if self._transport is not None:
+        """Start the CLI and wait until it answers; its commands, models and account. Next: ``query`` or ``prompt``.
+
+        Raises ``UsageError`` (``CliNotFound``, ``FolderMissing``) before anything is started, ``SessionGone`` when it exits
+        instead of answering, ``RequestTimedOut`` after ``start_timeout``. Then nothing is left behind.
+        """
+        if self._begun or self._closing is not None:
             raise LocalProtocolError("this client has been connected already; make a new one for a new process")
-        desk = self._desk
-        await desk.open()
+        self._begun = True
         try:
-            road = await open_road(self.options)
-            self._connection = Connection(
-                new_id=_new_id,
-                version=road.version,
-                lazy=self.options.lazy,
-                link=road.breaks,
-                known_cost=self.options.known_cost,
-            )
-            self._transport, self.road, self.argv = road.transport, road.name, road.argv
-            self._delivery.attach(road.transport)
-            await road.transport.start(self)
-            fields = initialize_fields(self.options, self._hooks.registration, desk.names)
-            response = await self._ask("initialize", fields, self.options.start_timeout)
-            if desk.configured:
-                await self.mcp_set_servers(desk.configured)
+            response = await self._start()
         except BaseException:
             await self.close()
             raise
+        self._ready = True
         if self.options.on_connected is not None:
-            self.options.on_connected()
+            self._guarded(self.options.on_connected)
         return response
 
     async def close(self, *, on_rung: Callable[[str], None] | None = None) -> End | None:
-        """End the session, bounded: interrupt, stop background work, close the input, signals. Nothing survives; repeatable."""
-        if self._closing is None:
+        """End the session, bounded: interrupt, stop background work, close the input, signals. Nothing survives; repeatable.
+
+        Goes on when its caller is cancelled. Raises ``LinkBroken`` when a process can't even be killed; call it again then.
+        """
+        if self._closing is None or (self._closing.done() and (self._closing.cancelled() or self._closing.exception())):
             self._closing = asyncio.get_running_loop().create_task(self._close(on_rung), name="ropewalk close")
         return await asyncio.shield(self._closing)
 
@@ -109,8 +103,18 @@ class Client(Requests):
 
     @property
     def connected(self) -> bool:
-        """The CLI lives and hears us."""
-        return self._transport is not None and self._transport.end is None and self._connection.state is not State.ENDING
+        """The CLI has answered, lives and hears us."""
+        return self._ready and self._closing is None and self._gone is None
+
+    @property
+    def end(self) -> End | None:
+        """How it ended."""
+        return self._transport.end if self._transport is not None else None
+
+    @property
+    def pid(self) -> int | None:
+        """The CLI's process, where there is one."""
+        return self._transport.pid if self._transport is not None else None
 
     # -- prompts and messages
 
@@ -120,10 +124,8 @@ class Client(Requests):
         ``content``: words or blocks (``text``, ``image``). While other turns run, the prompt waits for its own.
         """
         self._check_alive()
-        connection = self._connection
-        alone = connection.state is not State.RUNNING and not connection.turns.waiting and not connection.turns.under_way
-        uuid = connection.send_prompt(content, priority=priority)
-        query = Query(uuid, self._delivery.open_query(uuid), alone, self._abandon)
+        uuid = self._connection.send_prompt(content, priority=priority)
+        query = Query(uuid, self._delivery.open_query(uuid, self._connection), self)
         self._flush()
         return query
 
@@ -131,43 +133,28 @@ class Client(Requests):
         """Send a prompt and don't wait; its uuid. The messages come out of ``receive``."""
         self._check_alive()
         sent = self._connection.send_prompt(content, uuid=uuid, priority=priority)
+        self._delivery.prompt_sent(sent)
         self._flush()
         return sent
 
-    async def receive(self) -> AsyncIterator[Told]:
+    def receive(self) -> AsyncGenerator[Told, None]:
         """Every message from now on, beginning with those that nobody has read yet. Ends with the session.
 
-        Raises ``SessionGone`` when the process ended without being asked to.
+        What is unread when you leave the loop waits for the next ``receive``. Raises ``SessionGone`` when the process ended
+        without being asked to.
         """
         box = self._delivery.open_receiver()
-        try:
-            while await box.more():
-                waiting = box.messages
-                while waiting:
-                    yield waiting.popleft()
-                    waiting = box.messages
-                self._delivery.drained()
-        finally:
-            self._delivery.close_receiver(box)
+        return watched(lambda watch: self._received(box, watch), lambda: self._delivery.close_receiver(box))
+
+    @property
+    def dropped(self) -> int:
+        """Messages that were let go because they were not read in time (``max_unread``): deltas, as long as there are any."""
+        return self._delivery.dropped
 
     async def interrupt(self, *, within: float = 30.0) -> dict[str, Any]:
         """End the running turn; returns when it has ended. Harmless when none runs. Queued prompts stay queued."""
         self._check_alive()
-        connection = self._connection
-        ended: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        busy = connection.state is State.RUNNING or bool(connection.turns.waiting or connection.turns.under_way)
-        if busy:
-            self._result_waiters.append(ended)
-        try:
-            response = await self._ask("interrupt", {}, within)
-            if busy:
-                await asyncio.wait_for(ended, within)
-        except TimeoutError:
-            raise RequestTimedOut("", "interrupt", f"the turn did not end within {within:g} s of the interrupt") from None
-        finally:
-            if ended in self._result_waiters:
-                self._result_waiters.remove(ended)
-        return response
+        return await self._interrupt(within)
 
     # -- questions and requests
 
@@ -183,7 +170,7 @@ class Client(Requests):
         Raises ``RequestFailed`` with the CLI's words, ``RequestTimedOut`` after ``within`` seconds.
         """
         self._check_alive()
-        return await self._ask(subtype, fields, within or self.options.request_timeout)
+        return await self._ask(subtype, fields, self.options.request_timeout if within is None else within)
 
     def keep_alive(self) -> None:
         """A line that only says that we are here."""
@@ -197,83 +184,23 @@ class Client(Requests):
         self._connection.send_environment(variables)
         self._flush()
 
-    # -- what is known
-
-    @property
-    def questions(self) -> list[Question]:
-        """The questions that wait for an answer."""
-        return [Question(question) for question in self._connection.questions if not _by_machine(question)]
-
-    @property
-    def session_id(self) -> str | None:
-        """The CLI's own id of the session: give it to ``resume``. Changes with ``/clear`` and forks."""
-        return self._connection.session_id
-
-    @property
-    def mode(self) -> str | None:
-        """The permission mode now."""
-        return self._connection.mode
-
-    @property
-    def model(self) -> str | None:
-        """The model that really runs."""
-        return self._connection.model
-
-    @property
-    def version(self) -> Version | None:
-        """The CLI's version, once it has said it."""
-        return self._connection.version
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """What a newer CLI says that it can do."""
-        return self._connection.capabilities
-
-    @property
-    def cost_usd(self) -> float:
-        """What this process has cost so far."""
-        return self._connection.cost_usd
-
-    @property
-    def context_tokens(self) -> int:
-        """How much the model read at its last call."""
-        return self._connection.context_tokens
-
-    @property
-    def idle(self) -> bool:
-        """No turn runs and nothing waits."""
-        return self._connection.idle
-
-    @property
-    def pid(self) -> int | None:
-        """The CLI's process."""
-        return self._transport.pid if self._transport is not None else None
-
-    @property
-    def end(self) -> End | None:
-        """How it ended."""
-        return self._transport.end if self._transport is not None else None
-
-    @property
-    def initialize_response(self) -> dict[str, Any]:
-        """What the CLI told at the start: commands, models, account, output styles."""
-        return self._connection.initialize_response or {}
-
     # -- the receiver of the transport: feed, flush, tell
 
     def data_received(self, data: bytes) -> None:
         connection = self._connection
         messages = connection.receive_data(data)
         out = connection.data_to_send()
-        if out and self._transport is not None:
+        if out:
             self._write(out)
         notable = connection.take_notable()
         if messages:
-            self._delivery.tell(messages, len(data), notable)
+            self._delivery.tell(messages, len(data))
             if self.options.on_message is not None:
                 self._tell_callback(messages)
         if notable:
             self._act(notable)
+        if self._leaving.pending:
+            self._leaving.heard()
 
     def link_changed(self, up: bool) -> None:
         if up:
@@ -283,24 +210,90 @@ class Client(Requests):
     def ended(self, end: End) -> None:
         gone = self._gone = SessionGone(self._why(end), end.code, end.stderr)
         rest = self._connection.receive_eof(gone)
-        notable = self._connection.take_notable()
-        self._delivery.tell(rest, 0, notable)
-        self._act([one for one in notable if isinstance(one, Result)])
+        self._delivery.tell(rest, sum(len(message.raw) for message in rest))
+        if self.options.on_message is not None:
+            self._tell_callback(rest)
+        self._act([one for one in self._connection.take_notable() if isinstance(one, Result)])
+        self._answering.cancel()
         self._delivery.end(gone, asked_for=self._closing is not None)
-        for waiter in self._result_waiters:
+        for waiter in self._turn_waiters:
             if not waiter.done():
                 waiter.set_exception(gone)
         if self.options.on_disconnected is not None:
             self._guarded(self.options.on_disconnected, gone)
 
+    # -- what a Query tells
+
+    def query_left(self, uuid: str, interrupt: bool) -> None:
+        if self._delivery.close_query(uuid) and interrupt and self._gone is None and self._closing is None:
+            self._leaving.left(uuid)
+
+    def query_read(self) -> None:
+        self._delivery.relieved()
+
     # -- inside
+
+    def _converse(self, connection: Connection) -> None:
+        self._connection = connection
+        self._leaving = Leaving(connection, self._flush)
+
+    async def _start(self) -> dict[str, Any]:
+        options = self.options
+        self._desk.open()
+        road = await open_road(options)
+        self._converse(
+            Connection(new_id=_new_id, version=road.version, lazy=options.lazy, link=road.breaks, known_cost=options.known_cost)
+        )
+        self._transport, self.road, self.argv = road.transport, road.name, road.argv
+        self._delivery.attach(road.transport)
+        await road.transport.start(self)
+        self._check_alive()
+        fields = initialize_fields(options, self._hooks.registration, self._desk.names)
+        response = await self._ask("initialize", fields, options.start_timeout)
+        if self._desk.configured:
+            await self._set_servers(self._desk.configured)
+        return response
+
+    async def _set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> None:
+        errors = (await self.mcp_set_servers(servers)).get("errors") or {}
+        for name, words in errors.items():
+            self._on_error(RequestFailed("", "mcp_set_servers", f"{name}: {words}"))
+
+    async def _received(self, box: Mailbox, watch: Watch) -> AsyncGenerator[Told, None]:
+        try:
+            while await box.more():
+                waiting = box.messages
+                while waiting:
+                    yield waiting.popleft()
+                    waiting = box.messages
+                self._delivery.relieved()
+        finally:
+            self._delivery.close_receiver(box)
+
+    async def _interrupt(self, within: float) -> dict[str, Any]:
+        turns = self._connection.turns
+        ended: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._turn_waiters.append(ended)
+        try:
+            running = self._connection.state is State.RUNNING or bool(turns.under_way)
+            queued = set(turns.waiting)
+            response = await self._ask("interrupt", {}, within)
+            if running or not queued.issubset(response.get("still_queued", ())):
+                await asyncio.wait_for(ended, within)
+        except TimeoutError:
+            raise RequestTimedOut("", "interrupt", f"the turn did not end within {within:g} s of the interrupt") from None
+        finally:
+            self._turn_waiters.remove(ended)
+            if not ended.cancel() and not ended.cancelled():
+                ended.exception()  # heard, so that nobody complains of an exception that was not
+        return response
 
     def _act(self, notable: list[Notable]) -> None:
         for one in notable:
             if isinstance(one, ControlRequest):
                 self._answering.asked(one)
             elif isinstance(one, Result):
-                for waiter in self._result_waiters:
+                for waiter in self._turn_waiters:
                     if not waiter.done():
                         waiter.set_result(one)
             else:
@@ -326,8 +319,10 @@ class Client(Requests):
             else:
                 answered.set_result(outcome)
 
-        send = self._connection.send_initialize if subtype == "initialize" else None
-        request_id = send(fields, settle) if send else self._connection.send_request(subtype, fields, settle)
+        if subtype == "initialize":
+            request_id = self._connection.send_initialize(fields, settle)
+        else:
+            request_id = self._connection.send_request(subtype, fields, settle)
         self._flush()
         deadline = loop.call_later(within, self._connection.give_up, request_id, f"no answer within {within:g} s")
         try:
@@ -337,46 +332,35 @@ class Client(Requests):
 
     def _notify_mcp(self, server: str, message: dict[str, Any]) -> None:
         """A notification of an MCP server of ours; its answer is of no interest."""
-        if self.connected:
+        if self._transport is not None and self._gone is None and self._connection.state is not State.ENDING:
             self._connection.send_request("mcp_message", {"server_name": server, "message": message})
             self._flush()
 
-    def _abandon(self, query: Query) -> None:
-        """The reader of a query left before its end: the turn is interrupted, or the prompt taken back while it waits."""
-        self._delivery.close_query(query.uuid)
-        if self._gone is not None or self._closing is not None:
-            return
-        connection = self._connection
-        state = connection.turns.prompts.get(query.uuid)
-        others = [uuid for uuid in (*connection.turns.under_way, *connection.turns.waiting) if uuid != query.uuid]
-        if state is PromptState.TAKEN or (state is PromptState.SENT and not others):
-            connection.send_request("interrupt")
-        elif state is PromptState.SENT and connection.capabilities:
-            connection.send_request("cancel_async_message", {"message_uuid": query.uuid})
-        self._flush()
-
     async def _close(self, on_rung: Callable[[str], None] | None) -> End | None:
-        transport, end = self._transport, None
-        if transport is not None:
-            if self.connected:
+        transport = self._transport
+        try:
+            if transport is None:
+                return None
+            if self._ready and self._gone is None:
                 await self._end_politely(on_rung or (lambda rung: None))
             with suppress(LocalProtocolError):
                 self._connection.end_input()
-            end = await transport.stop(patience=self.options.close_patience, on_rung=on_rung)
-        await self._answering.close()
-        await self._desk.close()
-        return end
+            patience = self.options.close_patience if self._ready else min(QUICK, self.options.close_patience)
+            return await transport.stop(patience=patience, on_rung=on_rung)
+        finally:
+            await self._answering.close(QUICK)
+            await self._desk.close()
 
     async def _end_politely(self, on_rung: Callable[[str], None]) -> None:
         """The first rungs of the ladder are requests: a turn that is interrupted leaves a whole transcript."""
-        if not self._connection.idle and self._connection.initialize_response is not None:
+        if not self._connection.idle:
             on_rung("interrupt")
             with suppress(RopewalkError):
-                await self.interrupt(within=QUICK)
-        for task_id in list(self._connection.tasks):
-            on_rung(f"stop task {task_id}")
-            with suppress(RopewalkError):
-                await self.stop_task(task_id, within=QUICK)
+                await self._interrupt(QUICK)
+        if tasks := list(self._connection.tasks):
+            on_rung(f"stop background work: {', '.join(tasks)}")
+            stopping = (self._ask("stop_task", {"task_id": task}, QUICK) for task in tasks)
+            await asyncio.gather(*stopping, return_exceptions=True)
 
     def _flush(self) -> None:
         out = self._connection.data_to_send()
@@ -391,10 +375,10 @@ class Client(Requests):
     def _check_alive(self) -> None:
         if self._gone is not None:
             raise SessionGone(self._gone.why, self._gone.exit_code, self._gone.stderr)
+        if self._closing is not None:
+            raise SessionGone("the session is being closed by this program")
         if self._transport is None:
             raise LocalProtocolError("not connected: use `async with Client(…)` or `await client.connect()` first")
-        if self._closing is not None and self._connection.state is State.ENDING:
-            raise SessionGone("the session is being closed")
 
     def _why(self, end: End) -> str:
         turn = self._connection.last_turn
@@ -411,17 +395,15 @@ class Client(Requests):
         for message in messages:
             self._guarded(self.options.on_message, message)
 
-    def _guarded(self, function: Callable[[Any], None], told: Any) -> None:
+    def _guarded(self, function: Callable[..., None], *told: Any) -> None:
         """A caller's callback may raise anything; reading goes on."""
         try:
-            function(told)
+            function(*told)
         except Exception:
             log.exception("a callback failed")
 
 
-def _by_machine(question: ControlRequest) -> bool:
-    return isinstance(question.request, HookCallback | McpMessage)
-
-
 def _new_id() -> str:
-    return str(uuid4())
+    """A random UUID (RFC 9562, version 4) as text; the module ``uuid`` would be the dearest of all our imports."""
+    hexes = urandom(16).hex()
+    return f"{hexes[:8]}-{hexes[8:12]}-4{hexes[13:16]}-{'89ab'[int(hexes[16], 16) & 3]}{hexes[17:20]}-{hexes[20:]}"

@@ -5,13 +5,15 @@ The owner feeds it; it says when reading has to pause and when it may go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..errors import SessionGone
-from ..protocol.connection import Notable
-from ..protocol.messages import Result
+from ..protocol.connection import Connection
+from ..protocol.messages import CommandLifecycle, Result
+from ..protocol.state import State
 from .mailbox import Mailbox, Told
+from .sorting import ENDED, Sorter
 
 
 class Tap(Protocol):
@@ -23,66 +25,114 @@ class Tap(Protocol):
 
 
 class Delivery:
-    __slots__ = ("_backlog", "_boxes", "_error", "_limit", "_over", "_paused", "_queries", "_tap")
+    """``keeps``: what comes while nobody reads waits for the next receiver; off where a callback hears everything anyway."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._boxes: list[Mailbox] = []
-        self._backlog = Mailbox(limit)
+    __slots__ = (
+        "_backlog",
+        "_error",
+        "_keeps",
+        "_limit",
+        "_lost",
+        "_over",
+        "_paused",
+        "_queries",
+        "_receivers",
+        "_sorter",
+        "_tap",
+    )
+
+    def __init__(self, limit: int, keeps: bool = True) -> None:
+        self._limit, self._keeps = limit, keeps
+        self._receivers: list[Mailbox] = []
         self._queries: dict[str, Mailbox] = {}
+        self._backlog = Mailbox(limit)
+        self._sorter = Sorter()
         self._tap: Tap | None = None
-        self._paused = False
-        self._over = False
+        self._paused = self._over = False
         self._error: SessionGone | None = None
+        self._lost = 0
+
+    @property
+    def dropped(self) -> int:
+        """Messages that slow readers were not given."""
+        return self._lost + sum(box.dropped for box in (*self._receivers, *self._queries.values(), self._backlog))
 
     def attach(self, tap: Tap) -> None:
         self._tap = tap
 
-    def open_query(self, uuid: str) -> Mailbox:
-        """A box for the messages until the turn that answers this prompt has ended."""
+    # -- readers
+
+    def prompt_sent(self, uuid: str) -> None:
+        """A prompt went out whose messages no query reads."""
+        if self._queries:
+            self._sorter.add(uuid)
+
+    def open_query(self, uuid: str, connection: Connection) -> Mailbox:
+        """A box for the messages of the turn that takes this prompt, which ``connection`` just sent. It ends with the turn."""
+        if self._queries:
+            self._sorter.add(uuid)
+        else:
+            turns = connection.turns
+            self._sorter.begin(turns.waiting, turns.under_way, connection.state is State.RUNNING)
         box = self._queries[uuid] = Mailbox(self._limit)
-        self._boxes.append(box)
+        if self._backlog.full:  # whoever asks on without reading the rest must not be kept waiting by it
+            self._backlog.forget_oldest()
+            self.relieved()
         return box
 
-    def close_query(self, uuid: str) -> None:
+    def close_query(self, uuid: str) -> bool:
+        """Its reader has left. False when the turn had ended by then."""
         box = self._queries.pop(uuid, None)
-        if box is not None:
-            self._boxes.remove(box)
-            box.end()
+        if box is None:
+            return False
+        box.end()
+        self._lost += box.dropped
+        if box.messages and not self._receivers and self._keeps:
+            self._backlog.put(list(box.messages), box.size)
+        box.messages.clear()
+        self.relieved()
+        return True
 
     def open_receiver(self) -> Mailbox:
         """A box that begins with what nobody has read yet."""
         box, self._backlog = self._backlog, Mailbox(self._limit)
-        self._boxes.append(box)
+        self._receivers.append(box)
         if self._over:
             box.end(self._error)
         return box
 
     def close_receiver(self, box: Mailbox) -> None:
-        """What it left unread waits for the next one."""
-        self._boxes.remove(box)
-        if box.messages and not self._boxes:
-            box.messages.extend(self._backlog.messages)
-            box.size += self._backlog.size
+        """What it left unread waits for the next one. Harmless when done before."""
+        if box not in self._receivers:
+            return
+        self._receivers.remove(box)
+        if box.messages and not self._receivers and self._keeps:
+            box.put(list(self._backlog.messages), self._backlog.size)
+            box.dropped += self._backlog.dropped
             self._backlog = box
+        else:
+            self._lost += box.dropped
+        self.relieved()
 
-    def tell(self, messages: list[Told], size: int, notable: Iterable[Notable]) -> None:
-        """Hand out a batch; a query's ends right behind its result, what follows is the others'."""
-        for one in notable:
-            if type(one) is Result and not self._queries.keys().isdisjoint(one.prompts):
-                cut = next(index for index, message in enumerate(messages) if message is one) + 1
-                self._put(messages[:cut], size)
-                for uuid in one.prompts:
-                    self.close_query(uuid)
-                messages, size = messages[cut:], 0
-        if messages:
-            self._put(messages, size)
-
-    def drained(self) -> None:
-        """A reader has read its box empty."""
-        if self._paused and self._tap is not None and not any(box.full for box in (*self._boxes, self._backlog)):
+    def relieved(self) -> None:
+        """A reader has read its box empty, or has left: reading may go on."""
+        boxes = (*self._receivers, *self._queries.values(), self._backlog)
+        if self._paused and self._tap is not None and not any(box.full for box in boxes):
             self._paused = False
             self._tap.resume()
+
+    # -- messages
+
+    def tell(self, messages: list[Told], size: int) -> None:
+        """Hand out a batch. ``size``: the bytes that it came in."""
+        for box in self._receivers:
+            box.put(messages, size)
+            self._hold_back(box)
+        if self._queries:
+            self._sort(messages)
+        elif not self._receivers and self._keeps:
+            self._backlog.put(messages, size)
+            self._hold_back(self._backlog)
 
     def end(self, gone: SessionGone, asked_for: bool) -> None:
         """Nothing more will come. Receivers end quietly when that was asked for; a query whose result is missing never does."""
@@ -90,14 +140,33 @@ class Delivery:
         self._error = None if asked_for else gone
         for box in self._queries.values():
             box.end(gone)
-        for box in (*self._boxes, self._backlog):
-            if box not in self._queries.values():
-                box.end(self._error)
+        for box in (*self._receivers, self._backlog):
+            box.end(self._error)
         self._queries.clear()
 
-    def _put(self, messages: list[Told], size: int) -> None:
-        for box in self._boxes or (self._backlog,):
-            box.put(messages, size)
-            if box.full and not self._paused and self._tap is not None:
-                self._paused = True
-                self._tap.pause()
+    def _sort(self, messages: Sequence[Told]) -> None:
+        for prompts, share in self._sorter.sort(messages):
+            size = sum(len(message.raw) for message in share)
+            boxes = [box for uuid in prompts if (box := self._queries.get(uuid)) is not None]
+            for box in boxes:
+                box.put(share, size)
+                self._hold_back(box)
+            if not boxes and not self._receivers and self._keeps:
+                self._backlog.put(share, size)
+                if self._backlog.full:
+                    self._backlog.forget_oldest()
+            last = share[-1]
+            if boxes and (isinstance(last, Result) or (isinstance(last, CommandLifecycle) and last.state in ENDED)):
+                self._finish(prompts)
+
+    def _finish(self, prompts: Sequence[str]) -> None:
+        for uuid in prompts:
+            box = self._queries.pop(uuid, None)
+            if box is not None:
+                box.end()
+                self._lost += box.dropped
+
+    def _hold_back(self, box: Mailbox) -> None:
+        if box.full and not self._paused and self._tap is not None:
+            self._paused = True
+            self._tap.pause()

@@ -24,14 +24,16 @@ HARD = 4
 
 
 class Mailbox:
-    __slots__ = ("_closed", "_error", "_limit", "_waiter", "dropped", "messages", "size")
+    __slots__ = ("_error", "_limit", "_look_at", "_waiter", "dropped", "ended", "messages", "size")
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.messages: deque[Any] = deque()
         self.size = 0
+        """Bytes, never less than what is unread; exact after each time that deltas were let go."""
         self.dropped = 0
+        self.ended = False
         self._limit = limit
-        self._closed = False
+        self._look_at = limit
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -39,7 +41,7 @@ class Mailbox:
         """``size``: the bytes that they came in."""
         self.messages.extend(messages)
         self.size += size
-        if self.size > self._limit:
+        if self.size > self._look_at:
             self._let_go()
         if self._waiter is not None:
             self._wake()
@@ -50,15 +52,15 @@ class Mailbox:
 
     def end(self, error: Exception | None = None) -> None:
         """Nothing more will come; a reader first gets what is here, then the end (or ``error``)."""
-        self._closed, self._error = True, error
+        self.ended, self._error = True, error
         if self._waiter is not None:
             self._wake()
 
     async def more(self) -> bool:
         """Wait until there is a message. False, or the error, at the end."""
         while not self.messages:
-            self.size = 0
-            if self._closed:
+            self.size, self._look_at = 0, self._limit
+            if self.ended:
                 if self._error is not None:
                     raise self._error
                 return False
@@ -69,15 +71,22 @@ class Mailbox:
                 self._waiter = None
         return True
 
+    def forget_oldest(self) -> None:
+        """Down to half of what it may hold: for messages that nobody has asked for and perhaps never will."""
+        while self.messages and self.size > self._limit * HARD // 2:
+            self.size -= len(self.messages.popleft().raw)
+            self.dropped += 1
+
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def _let_go(self) -> None:
-        kept = [message for message in self.messages if not _is_delta(message)]
+        kept = deque(message for message in self.messages if not _is_delta(message))
         self.dropped += len(self.messages) - len(kept)
-        self.messages = deque(kept)
+        self.messages = kept
         self.size = sum(len(message.raw) for message in kept)
+        self._look_at = max(self._limit, self.size + self._limit // 4)  # so that a full box is not searched at every put
 
 
 def _is_delta(message: Told) -> bool:

@@ -1,93 +1,80 @@
-"""One prompt and the messages of the turn that takes it. Refuses to mix turns: what belongs to others is left out.
-
-Prompts and results are not one to one, so the end is the ``Result`` that names this prompt, not the next one that comes.
-"""
+"""One prompt and the messages of the turn that takes it. Refuses to end with another turn's result, or to go on past its own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator
-from typing import Any
+from collections.abc import AsyncGenerator, Generator
+from typing import Any, Protocol
 
-from ..errors import SessionGone
-from ..protocol.lazy import LazyMessage
-from ..protocol.messages import CommandLifecycle, Message, Result, User
-from ..protocol.system import Init
+from ..errors import TurnFailed
+from ..protocol.messages import Result
+from .left import Watch, watched
 from .mailbox import Mailbox, Told
 
 
-class Query:
-    """Iterate it for the messages, or ``await`` it for the ``Result`` alone.
+class Asker(Protocol):
+    """Who sent the prompt."""
 
-    Leaving the loop early, or being cancelled in it, interrupts the turn and leaves the client usable.
+    def query_left(self, uuid: str, interrupt: bool) -> None:
+        """Nobody reads this query any more."""
+
+    def query_read(self) -> None:
+        """Its box was read empty."""
+
+
+class Query:
+    """Iterate it for the messages, the last of them the ``Result``; or ``await`` it for the ``Result`` alone.
+
+    Leaving the loop early, being cancelled in it, or ``aclose()`` interrupts the turn and leaves the client usable. A query that
+    is dropped without ever having been read is a plain prompt: its messages come out of ``receive``.
     """
 
-    __slots__ = ("_abandon", "_box", "_done", "_mine", "uuid")
+    __slots__ = ("_asker", "_box", "_started", "result", "uuid")
 
-    def __init__(self, uuid: str, box: Mailbox, alone: bool, abandon: Callable[[Query], None]) -> None:
+    def __init__(self, uuid: str, box: Mailbox, asker: Asker) -> None:
         self.uuid = uuid
         """The prompt's own id: receipts, results and rewinds name it."""
-        self._box = box
-        self._mine = alone  # nothing else runs or waits: all that comes is ours
-        self._abandon = abandon
-        self._done = False
+        self.result: Result | None = None
+        """Set when it was read."""
+        self._box, self._asker, self._started = box, asker, False
 
-    def __aiter__(self) -> AsyncIterator[Told]:
-        return self._messages()
+    def __aiter__(self) -> AsyncGenerator[Told, None]:
+        self._started = True
+        return watched(self._messages, self._left)
 
     def __await__(self) -> Generator[Any, None, Result]:
         return self._result().__await__()
 
-    async def _result(self) -> Result:
-        async for message in self:
-            if isinstance(message, Result):
-                return message
-        raise SessionGone("the session ended before the turn did")
+    def __del__(self) -> None:
+        if not self._started and not self._box.ended:
+            self._asker.query_left(self.uuid, interrupt=False)
 
-    async def _messages(self) -> AsyncIterator[Told]:
+    async def aclose(self) -> None:
+        """Read no further: the turn is interrupted if it has not ended."""
+        self._started = True
+        self._left()
+
+    async def _result(self) -> Result:
+        async for _ in self:
+            pass
+        if self.result is None:
+            raise TurnFailed("no turn", ("the prompt was withdrawn before a turn took it, or its query was closed",))
+        return self.result
+
+    async def _messages(self, watch: Watch) -> AsyncGenerator[Told, None]:
         box = self._box
-        held: list[Told] = []
         try:
-            while not self._done and await box.more():
+            while await box.more():
                 waiting = box.messages
                 while waiting:
                     message = waiting.popleft()
                     if type(message) is Result and self.uuid in message.prompts:
-                        self._done = True
-                    if not self._mine:
-                        held = self._sort(held, message)
-                        if self._waits():
-                            continue
-                        for earlier in held:
-                            yield earlier
+                        self.result = message
                     yield message
-                    if self._done:
-                        return
                     waiting = box.messages
+                self._asker.query_read()
         finally:
-            if not self._done:
-                self._done = True
-                self._abandon(self)
+            self._left()
 
-    def _waits(self) -> bool:
-        return not self._mine
-
-    def _sort(self, held: list[Told], message: Told) -> list[Told]:
-        """While another turn runs: keep what may belong to ours until a receipt tells, forget what did not."""
-        if self._done or _is_receipt(message, self.uuid):
-            self._mine = True
-            return held
-        if isinstance(message, Result):
-            return []
-        if isinstance(message, Init):
-            return [message]
-        return [*held, message] if held else []
-
-
-def _is_receipt(message: Told, uuid: str) -> bool:
-    if isinstance(message, LazyMessage) or not isinstance(message, Message):
-        return False
-    if isinstance(message, User):
-        return message.isReplay and message.uuid == uuid
-    if isinstance(message, CommandLifecycle):
-        return message.command_uuid == uuid and message.state == "started"
-    return isinstance(message, Init) and uuid in (message.user_message_uuids or ())
+    def _left(self) -> None:
+        if not self._box.ended:
+            self._asker.query_left(self.uuid, interrupt=True)
