@@ -35,7 +35,7 @@ class Sim:
             path.write_text(json.dumps(scenario))
             scenario = str(path)
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "LANG")}
-        setting = {"HOME": str(home), "ROPEWALK_SIM_SCENARIO": scenario, "ROPEWALK_SIM_SPEED": "0", "ROPEWALK_SIM_ROOT": "1"}
+        setting = {"HOME": str(home), "ROPEWALK_SIM_SCENARIO": scenario, "ROPEWALK_SIM_SPEED": "5", "ROPEWALK_SIM_ROOT": "1"}
         if version:
             setting["ROPEWALK_SIM_VERSION"] = version
         self.process = subprocess.Popen(
@@ -181,25 +181,47 @@ class Player:
 
     def play(self, process: Process, scenario: Json, version: str, environment: Mapping[str, str]) -> tuple[list[Json], int]:
         told = json.loads(self.translate(json.dumps(scenario)))
+        self._lay_out(told)
         args = [self.translate(word) for word in process.args]
         with Sim(args, self.home, told, environment, version) as sim:
-            ours: list[Json] = []
-            recorded: list[Json] = []
-            for record in process.records:
-                if record.direction == "out" and record.line is not None and not is_delta(record.line):
-                    recorded.append(record.line)
-                    self._read(sim, ours, len(recorded))
-                    if len(ours) >= len(recorded):
-                        self._align(record.line, ours[len(recorded) - 1])
-                elif record.direction == "in":
-                    sim.send(self.translate(record.text))
-                elif record.direction == "note" and record.line is not None and record.line.get("stdin") == "closed":
-                    sim.close_input()
-                elif record.direction == "note" and record.line is not None and "signal" in record.line:
-                    sim.process.send_signal(signal.Signals[record.line["signal"]])
+            self._follow(sim, process)
             sim.close_input()
+            if process.exit_code() == -signal.SIGKILL:
+                sim.process.kill()
             code = sim.exit_code()
             return [line for line in sim.said if not is_delta(line)], code
+
+    def _follow(self, sim: Sim, process: Process) -> None:
+        ours: list[Json] = []
+        recorded: list[Json] = []
+        waiting: list[str] = []
+        for record in process.records:
+            if record.direction == "in":
+                waiting.append(self.translate(record.text))
+                continue
+            if waiting:
+                sim.send("\n".join(waiting))
+                waiting.clear()
+            if record.direction == "out" and record.line is not None and not is_delta(record.line):
+                recorded.append(record.line)
+                self._read(sim, ours, len(recorded))
+                if len(ours) >= len(recorded):
+                    self._align(record.line, ours[len(recorded) - 1])
+            elif record.direction == "note" and record.line is not None and record.line.get("stdin") == "closed":
+                sim.close_input()
+            elif record.direction == "note" and record.line is not None and "signal" in record.line:
+                sim.process.send_signal(signal.Signals[record.line["signal"]])
+
+    def _lay_out(self, told: Json) -> None:
+        """Files that were there before: what a Write then overwrites, and the custom command of slash_commands."""
+        commands = self.home / "project" / ".claude" / "commands"
+        commands.mkdir(parents=True, exist_ok=True)
+        (commands / "hello.md").write_text("Say hello to $ARGUMENTS.")
+        for rule in told["rule"]:
+            for together in rule["steps"]:
+                for step in together.get("together", []):
+                    if "before" in step:
+                        Path(step["input"]["file_path"]).write_text(step.pop("before"))
 
     def _read(self, sim: Sim, ours: list[Json], count: int) -> None:
         while len(ours) < count and not self.stuck:

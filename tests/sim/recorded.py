@@ -6,6 +6,7 @@ Refuses to judge: shapes are compared in shape.py.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,10 @@ class Process:
     environment: list[str]
     records: list[Record] = field(default_factory=list)
 
+    def exit_code(self) -> int | None:
+        notes = [record.line for record in self.records if record.direction == "note" and record.line is not None]
+        return next((note["exit"] for note in notes if "exit" in note), None)
+
     def out(self) -> list[Json]:
         return [record.line for record in self.records if record.direction == "out" and record.line is not None]
 
@@ -59,90 +64,216 @@ def _decoded(text: str) -> Json | None:
     return line if isinstance(line, dict) else None
 
 
-def steps_by_turn(lines: Iterable[Json]) -> list[list[Json]]:
+@dataclass
+class Reading:
+    """The state of reading a recording: what was open when a line came."""
+
+    turns: list[list[Json]] = field(default_factory=lambda: [[]])
+    messages: dict[str, list[Json]] = field(default_factory=dict)
+    steps: dict[str, Json] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+    deltas: str = ""
+    pressed: bool = False
+    interrupted: bool = False
+
+    def last_message(self) -> list[Json]:
+        return list(self.messages.values())[-1]
+
+
+def steps_by_turn(records: Iterable[Record]) -> list[list[Json]]:
     """The model's words of each turn (up to its result), as steps; sub-agents' words stand inside the call that started them."""
-    lines = list(lines)
-    outcomes, agents = _tool_results(lines), _agent_messages(lines)
-    turns: list[list[Json]] = [[]]
-    messages: dict[str, list[Json]] = {}
-    for line in lines:
-        if line.get("type") == "result":
-            turns.append([])
-        elif line.get("type") == "assistant" and line.get("parent_tool_use_id") is None and _by_model(line):
-            message_id = line["message"]["id"]
-            if message_id not in messages:
-                messages[message_id] = []
-                turns[-1].append({"together": messages[message_id]})
-            messages[message_id] += [_step(block, outcomes, agents) for block in line["message"]["content"]]
-    return turns[:-1] if not turns[-1] else turns
+    reading = Reading()
+    for record in records:
+        if record.direction == "in" and record.line is not None:
+            _read_in(reading, record.line)
+        elif record.direction == "note" and record.line is not None and "signal" in record.line:
+            _interrupted(reading)
+        elif record.direction == "out" and record.line is not None:
+            _read_out(reading, record.line)
+    return reading.turns
 
 
-def _by_model(line: Json) -> bool:
-    return line["message"].get("model") != "<synthetic>"
+def _read_in(reading: Reading, line: Json) -> None:
+    """Lines that came while the model or a tool was at work: sim claude must be at work then, too."""
+    if line.get("type") == "control_response":
+        reading.asked.pop(line.get("response", {}).get("request_id", ""), None)
+        return
+    if line.get("request", {}).get("subtype") == "interrupt":
+        _interrupted(reading)
+        return
+    reading.pressed = True
+    for call in reading.running - set(reading.asked.values()):
+        reading.steps[call]["lasts"] = SHORT
 
 
-def _step(block: Json, outcomes: dict[str, Json], agents: dict[str, list[Json]]) -> Json:
+def _interrupted(reading: Reading) -> None:
+    reading.interrupted = True
+    for call in reading.running - set(reading.asked.values()):
+        reading.steps[call]["lasts"] = LONG
+
+
+SHORT, LONG_RUN, LONG = 3.0, 4.0, 300.0
+"""Seconds (of a scenario that is played five times as fast) that stand for "was at work when the line came": long enough to be
+met, long enough for 2.1.326 to tell of it as a task, or only ended by what came."""
+
+
+def _read_out(reading: Reading, line: Json) -> None:
+    kind = line.get("type")
+    if kind == "stream_event":
+        reading.deltas += str(line["event"].get("delta", {}).get("text", ""))
+    elif kind == "control_request" and "tool_use_id" in line["request"]:
+        reading.asked[line["request_id"]] = line["request"]["tool_use_id"]
+    elif kind == "control_cancel_request":
+        reading.asked.pop(line["request_id"], None)
+    elif kind == "assistant":
+        _read_assistant(reading, line)
+    elif kind == "user":
+        _read_user(reading, line)
+    elif kind == "result":
+        _read_result(reading, line)
+    elif kind == "system" and line["subtype"] == "init":
+        reading.pressed = False
+    elif kind == "system" and line["subtype"] == "api_retry":
+        reading.turns[-1].append({"fail": _failure_of(line), "times": 1})
+    elif kind == "system":
+        _read_system(reading, line)
+    elif kind == "rate_limit_event":
+        reading.turns[-1].append({"rate_limit": line["rate_limit_info"]})
+
+
+def _read_system(reading: Reading, line: Json) -> None:
+    step = reading.steps.get(str(line.get("tool_use_id")), {})
+    if line["subtype"] == "task_started" and not line.get("is_backgrounded", True) and line["task_type"] == "local_bash":
+        step["lasts"] = max(LONG_RUN, step.get("lasts", 0.0))
+    elif line["subtype"] == "task_notification" and line["status"] == "completed" and step.get("lasts") == LONG:
+        step["lasts"] = SHORT
+    elif line["subtype"] == "task_progress" and "agent" not in step:
+        step["agent"] = [{"together": [{"tool": "Bash", "input": {"command": "sleep 1"}, "result": ""}]}, {"text": "Sub answer. "}]
+    elif line["subtype"] == "informational" and "safeguards" in line["content"]:
+        reading.last_message().append({"stop": "refusal"})
+    elif line["subtype"] == "status" and line["status"] == "compacting":
+        reading.turns[-1].append({"compact": "(summary)", "fails": True})
+    elif line["subtype"] == "compact_boundary":
+        reading.turns[-1][-1].pop("fails")
+
+
+def _read_assistant(reading: Reading, line: Json) -> None:
+    if line["message"].get("model") == "<synthetic>":
+        words = line["message"]["content"][0]["text"]
+        if "output token maximum" in words or "unable to respond" in words:
+            stop = {"stop": "max_tokens" if "maximum" in words else "refusal"}
+            reading.last_message().extend([] if stop in reading.last_message() else [stop])
+        elif line.get("error"):
+            kept = [step for step in reading.turns[-1] if "fail" not in step]
+            reading.turns[-1] = [*kept, {"fail": _failure_of(line)}]
+        return
+    if line.get("aborted"):
+        reading.deltas = line["message"]["content"][0]["text"]
+        return
+    message_id, parent = line["message"]["id"], line.get("parent_tool_use_id")
+    if message_id not in reading.messages:
+        steps: list[Json] = [{"wait": SHORT}] if reading.pressed and parent is None and not reading.running else []
+        if line["message"]["usage"]["input_tokens"] != 100:
+            steps.append({"usage": {"input": line["message"]["usage"]["input_tokens"]}})
+        reading.messages[message_id] = steps
+        home = reading.turns[-1] if parent is None else reading.steps[parent].setdefault("agent", [])
+        home.append({"together": steps})
+    reading.deltas, reading.pressed = "", False
+    for block in line["message"]["content"]:
+        reading.messages[message_id].append(_step(reading, block))
+
+
+def _step(reading: Reading, block: Json) -> Json:
     if block["type"] == "text":
         return {"text": block["text"]}
     if block["type"] == "thinking":
         return {"thinking": block["thinking"]}
-    step: Json = {"tool": block["name"], "id": block["id"], "input": _model_input(block)}
-    outcome = outcomes.get(block["id"])
-    if outcome is not None and _text_of(outcome) is not None and block["name"] not in OWN_WORDS:
-        step["result"] = _text_of(outcome)
-    if outcome is not None and block["name"] == "Bash" and isinstance(outcome["details"], dict):
-        step["result"] = outcome["details"].get("stdout", "")
-    if outcome is not None and outcome["error"] and _failed_by_itself(outcome):
-        step["error"] = True
-    if block["id"] in agents:
-        step["agent"] = [{"together": [_step(each, outcomes, agents)]} for each in agents[block["id"]]]
+    given = dict(block["input"])
+    if "planFilePath" in given:
+        del given["plan"], given["planFilePath"]
+    step: Json = {"tool": block["name"], "id": block["id"], "input": given}
+    if PLANS in str(given.get("file_path", "")):
+        given["file_path"] = "{plan_file}"
+    if given.get("run_in_background") or (block["name"] == "Agent" and given.get("run_in_background") is not False):
+        step["lasts"] = LONG
+    reading.steps[block["id"]] = step
+    reading.running.add(block["id"])
     return step
 
 
-OWN_WORDS = {"AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "Write", "Edit", "StructuredOutput"}
-"""Tools whose result the CLI words by itself, from the answer that it got."""
+PLANS = "/.claude/plans/"
+OWN_WORDS = {
+    "AskUserQuestion",
+    "ExitPlanMode",
+    "EnterPlanMode",
+    "Write",
+    "Edit",
+    "StructuredOutput",
+    "Task",
+    "Agent",
+    "Bash",
+    "TodoWrite",
+}
+"""Tools whose result sim claude words by itself; of the others the recorded words are given to it."""
 
 
-def _model_input(block: Json) -> Json:
-    """ExitPlanMode's input is filled by the CLI; the model gave nothing."""
-    return {} if block["name"] == "ExitPlanMode" else block["input"]
+def _read_user(reading: Reading, line: Json) -> None:
+    content = line["message"]["content"]
+    for block in content if isinstance(content, list) else []:
+        if "Output token limit hit" in str(block.get("text")):
+            reading.last_message().append({"stop": "max_tokens"})
+        if block.get("type") == "tool_result" and block["tool_use_id"] in reading.steps:
+            reading.running.discard(block["tool_use_id"])
+            _give_outcome(reading.steps[block["tool_use_id"]], block, line.get("tool_use_result"))
 
 
-def _failed_by_itself(outcome: Json) -> bool:
-    meta = outcome["meta"]
-    return isinstance(outcome["details"], str) and "<tool_use_error>" in str(outcome["content"]) and not meta
+def _give_outcome(step: Json, block: Json, details: Any) -> None:
+    text = block["content"]
+    if step["tool"] == "Bash" and isinstance(details, dict):
+        step["result"] = details.get("stdout", "")
+    elif isinstance(text, str) and block.get("is_error") and ("File does not exist" in text or "Exit code 1" in text):
+        step |= {"error": True, "result": text}
+    elif isinstance(text, str) and step["tool"] not in OWN_WORDS and not block.get("is_error"):
+        step["result"] = details.get("file", {}).get("content", text) if isinstance(details, dict) else text
+    if isinstance(details, dict) and details.get("type") == "update":
+        step |= {"run": True, "before": details["originalFile"]}
+    if step["tool"] in ("Task", "Agent") and isinstance(details, dict) and details.get("status") == "completed":
+        step.setdefault("agent", []).append({"together": [{"text": details["content"][0]["text"]}]})
 
 
-def _text_of(outcome: Json) -> str | None:
-    content = outcome["content"]
-    return content if isinstance(content, str) else None
+def _read_result(reading: Reading, line: Json) -> None:
+    """A turn that was interrupted in mid-word gets words that take their time."""
+    if reading.interrupted and line["subtype"] == "error_during_execution" and not reading.running:
+        slow = {"text": " ".join(f"word{n}" for n in range(60)), "pace": 0.3} if reading.deltas else {"wait": LONG}
+        if not any("lasts" in step for step in reading.steps.values() if step.get("lasts") == LONG):
+            reading.turns[-1].append({"together": [slow]})
+    reading.interrupted, reading.deltas, reading.running = False, "", set()
+    reading.turns.append([])
 
 
-def _tool_results(lines: list[Json]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for line in lines:
-        content = line.get("message", {}).get("content") if line.get("type") == "user" else None
-        for block in content if isinstance(content, list) else []:
-            if block.get("type") == "tool_result":
-                found[block["tool_use_id"]] = {
-                    "content": block["content"],
-                    "error": block.get("is_error", False),
-                    "details": line.get("tool_use_result"),
-                    "meta": line.get("tool_result_meta"),
-                }
-    return found
-
-
-def _agent_messages(lines: list[Json]) -> dict[str, list[Json]]:
-    found: dict[str, list[Json]] = {}
-    for line in lines:
-        parent = line.get("parent_tool_use_id")
-        if line.get("type") == "assistant" and parent is not None:
-            found.setdefault(parent, []).extend(line["message"]["content"])
-    return found
+def _failure_of(line: Json) -> int | str:
+    status = line.get("api_error_status", line.get("error_status"))
+    text = line["message"]["content"][0]["text"] if "message" in line else ""
+    if line.get("error") == "invalid_request" and "api_error_status" not in line and "is_api_error_message" in line:
+        return "blocked"
+    for words, name in (
+        ("too long", "too_long"),
+        ("Not logged in", "no_key"),
+        ("connect", "connection"),
+        ("Connection", "connection"),
+    ):
+        if words in text:
+            return name
+    found = re.search(r"API Error: (\d+)", text)
+    if status is None and found:
+        status = int(found.group(1))
+    if status is None:
+        return 401 if line.get("error") == "authentication_failed" else "connection"
+    return int(status)
 
 
 def scenario(process: Process) -> Json:
     """Rules that are used up one after the other: the nth turn says what the nth recorded turn said."""
-    rules = [{"times": 1, "steps": steps} for steps in steps_by_turn(process.out()) if steps]
-    return {"rule": rules, "otherwise": [{"text": "(the recording says nothing here) "}]}
+    rules = [{"times": 1, "steps": steps} for steps in steps_by_turn(process.records) if steps]
+    return {"closing": "done ", "rule": rules, "otherwise": [{"text": "(the recording says nothing here) "}]}

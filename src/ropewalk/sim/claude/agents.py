@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from .background import Task
 from .calls import Call
 from .outcomes import Outcome
-from .session import Json
+from .results import turn_usage
+from .session import Json, Usage
 
 if TYPE_CHECKING:
     from .turn import Turn
@@ -43,6 +44,7 @@ async def run(turn: Turn, call: Call) -> Outcome:
 
 async def _work(turn: Turn, call: Call, task: Task) -> str:
     actor = turn.agent_actor(call, task)
+    await turn.program.pause(0)
     if not task.background:
         turn.say(turn.lines.user([{"type": "text", "text": task.prompt}], call.id, **actor.agent_marks()))
     await turn.converse(actor)
@@ -65,7 +67,8 @@ def _reported(turn: Turn, call: Call, task: Task, report: str) -> Outcome:
             "agentType": task.agent_type,
             "toolsUsed": tools,
             "harnessNoteCount": 1,
-            "harnessTexts": [],
+            "harnessTailCount": 0,
+            "harnessSectionHash": "7b2d584d9e5bdb81",
             "resolvedModel": turn.session.model,
         }
     details |= {
@@ -74,8 +77,10 @@ def _reported(turn: Turn, call: Call, task: Task, report: str) -> Outcome:
         "totalTokens": 120,
         "totalToolUseCount": task.tool_uses,
     }
-    details["usage"] = {"input_tokens": 100, "output_tokens": 20}
+    details["usage"] = turn_usage(turn.lines, Usage(100, 20))
     if turn.traits.task_lines == "all":
+        counts = ("readCount", "searchCount", "editFileCount", "linesAdded", "linesRemoved", "otherToolCount")
+        details |= {"toolStats": {**dict.fromkeys(counts, 0), "bashCount": task.tool_uses}, "canContinueAgent": True}
         return Outcome([{"type": "text", "text": f"[Subagent hand-back]\n{report}"}], details)
     return Outcome([*text, {"type": "text", "text": REPORT_TAIL.format(id=task.id, uses=task.tool_uses)}], details)
 
@@ -88,4 +93,6 @@ def _launched(turn: Turn, call: Call, task: Task) -> Outcome:
     details |= {"prompt": task.prompt, "outputFile": turn.program.tasks.output_file(task)}
     if turn.traits.task_lines != "none":
         details["canReadOutputFile"] = True
+    if turn.traits.task_lines == "all":
+        details["canContinueAgent"] = True
     return Outcome([{"type": "text", "text": words}], details)

@@ -100,9 +100,9 @@ class Tasks:
         self.gone.set()
         self._program.prompts.nudge()
 
-    def notify_quietly(self, task: Task) -> None:
+    def notify_quietly(self, task: Task, status: str) -> None:
         """The end of a long foreground command (measured 2.1.326)."""
-        fields = {"task_id": task.id, "run_id": task.run_id, "tool_use_id": task.tool_use_id, "status": "completed"}
+        fields = {"task_id": task.id, "run_id": task.run_id, "tool_use_id": task.tool_use_id, "status": status}
         self._tell("task_notification", fields | {"output_file": "", "summary": task.description})
 
     def _notice(self, task: Task, status: str, summary: str) -> Json:

@@ -12,7 +12,10 @@ from .session import Json
 
 @dataclass
 class Call:
-    """``given`` is the input as it stands now (an answer may change it); ``asked`` is a question that was put early."""
+    """``given`` is the input as it stands now (an answer may change it), ``shown`` what the assistant line shows when that differs.
+
+    ``asked`` is a question that was put early, ``done`` a call that was carried out while its message still streamed.
+    """
 
     id: str
     name: str
@@ -21,3 +24,5 @@ class Call:
     asked: tuple[str, asyncio.Future[Answer]] | None = None
     edited: bool = False
     running: bool = False
+    done: bool = False
+    shown: Json | None = None

@@ -90,7 +90,7 @@ class Control:
             return
         if first:
             self._take_options(request)
-        self.later(self._greet(request_id))
+        self.later(self._greet(request_id, again or self.program.prompted))
 
     def _take_options(self, request: Json) -> None:
         self.program.hooks.register(request.get("hooks"))
@@ -98,7 +98,7 @@ class Control:
         if isinstance(request.get("jsonSchema"), dict):
             self.program.schema = request["jsonSchema"]
 
-    async def _greet(self, request_id: str) -> None:
+    async def _greet(self, request_id: str, again: bool) -> None:
         """2.1.326 greets our servers before it answers, the others after (measured)."""
         servers = [server for server in self.program.mcp.servers.values() if server.status == "pending"]
         if self.traits.mcp_first:
@@ -109,7 +109,11 @@ class Control:
                 "pending_permission_requests": self.program.questions.pending(),
                 "pending_user_dialog_requests": [],
             }
+        if self.traits.second_initialize == "success" and self.program.hooks.registered:
+            line["response"]["response"]["hooks_applied"] = True
         self.program.say(line)
+        if again:
+            self.program.say(self.program.lines.system("background_tasks_changed", {"tasks": self.program.tasks.listed()}))
         for server in servers:
             await (self.program.mcp.list_tools(server) if self.traits.mcp_first else self.program.mcp.connect(server))
 
@@ -136,7 +140,7 @@ class Control:
         asked = request.get("model")
         model = self.program.default_model if asked in (None, "default") else str(asked)
         changed, self.program.session.model = self.program.session.model != model, model
-        if self.traits.model_told and changed:
+        if self.traits.model_told and changed and self.program.prompted:
             words = f"<local-command-stdout>Set model to `{model}`</local-command-stdout>"
             self.program.say(self.program.lines.replay(words, None))
         self.yes(request_id, {"model": model} if self.traits.model_told else None)
@@ -147,7 +151,7 @@ class Control:
         self.yes(request_id, self.program.mcp.replace(table if isinstance(table, dict) else {}))
         for name, server in self.program.mcp.servers.items():
             if name not in before and server.kind == "sdk":
-                self.later(self.program.mcp.connect(server))
+                self.later(self.program.mcp.connect_late(server))
 
     def _reconnect(self, request_id: str, request: Json) -> None:
         server = self.program.mcp.servers.get(str(request.get("serverName")))

@@ -17,6 +17,10 @@ APPLIED = {
     "ultrathinkAvailable": False, "outsideFileToolReadsBlocked": False, "outsideFileToolWritesBlocked": False,
     "outsideBlocksCountLaunchFoldersOnly": False, "launchEnvLeftOwnFilesInPlace": True,
 }  # fmt: skip
+BREAKDOWN: Json = {
+    "toolCallTokens": 0, "toolResultTokens": 0, "attachmentTokens": 0, "assistantMessageTokens": 0, "userMessageTokens": 0,
+    "redirectedContextTokens": 0, "unattributedTokens": 0, "toolCallsByType": [], "attachmentsByType": [],
+}  # fmt: skip
 RATED = (
     'message_rated: messageUuid must be a string, sentiment "positive" or "negative", surface "tool_use" or "assistant_text", '
     "and cleared a boolean"
@@ -70,12 +74,17 @@ class Newer:
         answer: Json = {"categories": [prompt], "totalTokens": 2154, "maxTokens": window, "rawMaxTokens": window}
         answer |= {"autocompactSource": "model-default", "percentage": 0, "gridRows": [], "model": self._model}
         answer |= {name: [] for name in ("memoryFiles", "mcpTools", "mcpInstructions", "agents")}
+        answer["slashCommands"] = {"totalCommands": 9, "includedCommands": 9, "tokens": 0}
+        answer["skills"] = {"totalSkills": 3, "includedSkills": 3, "tokens": 0, "skillFrontmatter": []}
+        answer |= {"autoCompactThreshold": window - 33_000, "isAutoCompactEnabled": True, "messageBreakdown": dict(BREAKDOWN)}
+        answer["apiUsage"] = {f"{name}_tokens": 0 for name in ("input", "output", "cache_creation_input", "cache_read_input")}
         self._yes(request_id, answer)
 
     def _usage(self, request_id: str, request: Json) -> None:
         spent: Json = {"total_cost_usd": self.program.session.purse.total, "total_api_duration_ms": 1, "total_duration_ms": 1}
         spent |= {"total_lines_added": 0, "total_lines_removed": 0, "model_usage": results.model_usage(self.program.lines)}
-        self._yes(request_id, {"session": spent})
+        limits = {"subscription_type": None, "rate_limits_available": False, "rate_limits": None, "behaviors": None}
+        self._yes(request_id, {"session": spent, **limits})
 
     def _version(self, request_id: str, request: Json) -> None:
         answer = {"version": self.program.traits.version, "buildTime": "2026-11-16T17:02:27Z", "oldestDesktopSdk": "0.3.280"}
@@ -112,7 +121,7 @@ class Newer:
         cancelled = self.program.prompts.drop(prompt_uuid)
         if cancelled:
             self.program.say(self.program.lines.lifecycle(prompt_uuid, "cancelled"))
-        self._yes(request_id, {"cancelled": cancelled})
+        self._yes(request_id, {"cancelled": cancelled} | ({"message_uuid": prompt_uuid} if cancelled else {}))
 
     def _end(self, request_id: str, request: Json) -> None:
         self._yes(request_id)

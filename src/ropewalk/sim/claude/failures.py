@@ -62,6 +62,9 @@ FAILURES: dict[str, Failure] = {
         None, True, "server_error", "unknown", "API Error: Connection refused (ECONNREFUSED)",
         "API Error: Unable to connect to API. Check your internet connection", retry_word="unknown", api_error="connection_failed",
     ),
+    "blocked": Failure(
+        None, False, "invalid_request", "invalid_request", "Prompt is too long", "Prompt is too long", reason="blocking_limit",
+    ),
     "no_key": Failure(
         None, False, "authentication_failed", "authentication_failed", "Not logged in · Please run /login",
         "Not logged in · Please run /login",
@@ -114,7 +117,9 @@ def give_up(turn: Turn, failure: Failure, words: str | None = None) -> Ending:
         more |= {"api_error": failure.api_error} if failure.api_error else {}
     marks = turn.prompt_marks("failed")
     turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **more, **marks))
+    told: Json = {"api_error_type": failure.api_type} if failure.api_type else {}
+    told |= {"api_error": failure.api_error} if failure.api_error else {}
     return Ending(
-        is_error=True, text=text, reason=failure.reason, stop_reason="stop_sequence", api_status=failure.status, timed=False,
+        is_error=True, more=told if rich else {}, text=text, reason=failure.reason, stop_reason="stop_sequence", api_status=failure.status, timed=False,
         counts_usage=False,
     )  # fmt: skip

@@ -50,6 +50,10 @@ class Hooks:
                 for callback_id in entry.get("hookCallbackIds", []):
                     self._hooks.append(Hook(event, entry.get("matcher"), callback_id, entry.get("timeout")))
 
+    @property
+    def registered(self) -> bool:
+        return bool(self._hooks)
+
     def any(self, event: str, tool: str = "") -> bool:
         return bool(self._matching(event, tool))
 
@@ -81,8 +85,15 @@ class Hooks:
             self._program.questions.withdraw(request_id)
             return None
         if answer.error is not None:
-            self._program.complain(f"Error in hook callback {hook.callback_id}: {answer.error}")
+            self._failed(hook, answer.error)
         return answer.response if isinstance(answer.response, dict) else {}
+
+    def _failed(self, hook: Hook, error: str) -> None:
+        self._program.complain(f"Error in hook callback {hook.callback_id}: {error}")
+        if self._program.traits.decision_lines:
+            words = f"{hook.event}: Hook callback {hook.callback_id} failed: the SDK host replied with an error. It was treated as empty."
+            fields = {"content": words, "level": "warning", "tag": "hook_callback_failed"}
+            self._program.say(self._program.lines.system("informational", fields))
 
     def _request(self, hook: Hook, fields: Json, call: Call | None, prompt_id: str | None) -> Json:
         session = self._program.session

@@ -43,12 +43,12 @@ class Lines:
             line["timestamp"] = stamp()
         return line | more
 
-    def api_message(self, message_id: str, block: Json, usage: Usage) -> Json:
+    def api_message(self, message_id: str, model: str, block: Json, usage: Usage) -> Json:
         return {
             "id": message_id,
             "type": "message",
             "role": "assistant",
-            "model": self.session.model,
+            "model": model,
             "content": [block],
             "stop_reason": None,
             "stop_sequence": None,
@@ -83,11 +83,11 @@ class Lines:
     def interruption(self, words: str) -> Json:
         return self.user([{"type": "text", "text": words}])
 
-    def replay(self, content: object, prompt_uuid: str | None) -> Json:
+    def replay(self, content: object, prompt_uuid: str | None, stamped: bool = True) -> Json:
         message = {"role": "user", "content": content}
         line: Json = {"type": "user", "message": message, "session_id": self.session.id, "parent_tool_use_id": None}
         line["uuid"] = prompt_uuid or self.session.new_id()
-        if self.traits.timestamps:
+        if self.traits.timestamps and stamped:
             line["timestamp"] = stamp()
         return line | {"isReplay": True}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,14 @@ class Mcp:
         answer = await self._call(server, "tools/list", None)
         tools = answer.get("tools") if answer else None
         server.tools = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+
+    async def connect_late(self, server: Server) -> None:
+        """After mcp_set_servers: 2.1.37 and 2.1.62 do everything twice, interleaved (measured)."""
+        if not self._program.traits.mcp_set_twice:
+            return await self.connect(server)
+        shadow = Server(server.name)
+        await asyncio.gather(self.connect(shadow), self.connect(server))
+        return None
 
     async def connect(self, server: Server) -> None:
         await self.greet(server)
@@ -129,8 +138,8 @@ class Mcp:
         if rich:
             entry["transport"] = server.kind
         entry["scope"] = "dynamic"
-        if rich and server.kind == "sdk":
-            entry["source"] = "sdk"
+        if rich:
+            entry["source"] = "sdk" if server.kind == "sdk" else "dynamic"
         if server.status == "connected":
             entry["tools"] = [{"name": tool.get("name"), "annotations": {}} for tool in server.tools]
         return entry

@@ -24,6 +24,7 @@ class Outcome:
     error: bool = False
     marked: bool = False
     bare: bool = False
+    source: str | None = None
 
 
 def scripted(call: Call, session: Session) -> Outcome:
@@ -122,7 +123,8 @@ def _choice(call: Call, session: Session) -> Outcome:
     words = f"Your questions have been answered: {pairs}. You can now continue with these answers in mind."
     if not session.traits.choice_checked:
         words = f"User has answered your questions: {pairs}. You can now continue with the user's answers in mind."
-    return Outcome(words, {"questions": call.given.get("questions", []), "answers": answers})
+    details = {key: call.given[key] for key in ("questions", "answers", "annotations") if key in call.given}
+    return Outcome(words, details)
 
 
 def _joined(answer: object) -> str:

@@ -42,6 +42,7 @@ class Decision:
     source: str = "config"
     kind: str = "permission-rule"
     told: bool = True
+    counted: bool = True
 
 
 def decide(session: Session, tool: str, given: Json, step: Step | None = None) -> Decision:
@@ -51,14 +52,16 @@ def decide(session: Session, tool: str, given: Json, step: Step | None = None) -
     if tool in INTERACTIVE:
         return Decision("ask" if session.mode != "dontAsk" else "deny", "mode")
     if tool in ALWAYS_RUN:
-        return Decision("allow")
+        return Decision("allow", "")
     forced = step.get("ask") if step is not None else None
     if forced is not None:
         return _question(session, tool, given, step) if forced else Decision("allow", "rule")
     if session.mode == "bypassPermissions":
         return Decision("allow", "mode")
-    if any(covers(rule, tool, given) for rule in session.allow_rules):
-        return Decision("allow", "rule")
+    rule = next((rule for rule in session.allow_rules if covers(rule, tool, given)), None)
+    if rule is not None and (session.traits.rules_cover_files or not _file_asked(session, rule, tool, given)):
+        source = "user_permanent" if rule in session.lasting_rules else "config"
+        return Decision("allow", "subcommandResults" if "(" in rule and source == "config" else "rule", source=source)
     return _by_nature(session, tool, given, step)
 
 
@@ -71,19 +74,35 @@ def _by_nature(session: Session, tool: str, given: Json, step: Step | None) -> D
         return Decision("allow", "mode")
     if tool == "Bash" and harmless(str(given.get("command", ""))):
         return Decision("allow", "subcommandResults")
+    if tool == "Bash" and session.mode == "plan" and session.traits.checks_modes:
+        return _no_classifier(tool)
     by_mode = session.mode == "auto" or (session.mode == "acceptEdits" and (tool in EDITS or _first_word(given) in FILE_COMMANDS))
     if by_mode and inside:
-        return Decision("allow", "mode")
+        return Decision("allow", "subcommandResults" if tool == "Bash" and session.mode == "acceptEdits" else "mode")
     if session.mode == "dontAsk":
         words = f"Permission to use {tool} has been denied because Claude Code is running in don't ask mode."
         return Decision("deny", "mode", words, more={"decision_reason_type": "mode"})
     return _question(session, tool, given, step)
 
 
+def _file_asked(session: Session, rule: str, tool: str, given: Json) -> bool:
+    """2.1.37 and 2.1.62 ask about a command that touches a file even when a rule by prefix covers the command."""
+    touches = ">" in str(given.get("command", "")) or _first_word(given) in FILE_COMMANDS
+    return tool == "Bash" and "(" in rule and touches and session.cwd not in session.directories
+
+
+def _no_classifier(tool: str) -> Decision:
+    """2.1.326 sends Bash in plan mode to a check on the vendor's server; behind a gateway it is refused (measured)."""
+    words = f"Auto mode is unavailable: its safety check does not run for this session, so {tool} was not run."
+    more = {"decision_reason_type": "classifier", "decision_reason_code": "auto_mode_no_check_in_session"}
+    more["decision_reason"] = "Classifier unavailable"
+    return Decision("deny", "classifier", words, more=more, kind="automode-unavailable")
+
+
 def asked_by_hook(session: Session, decision: Decision, reason: str) -> Decision:
     """A hook that says "ask": 2.1.326 names it in the question and leaves the suggestions out, the older ones ask as ever."""
     if not session.traits.rich_questions:
-        return Decision("ask", reason=reason, suggestions=decision.suggestions, path=decision.path)
+        return Decision("ask", suggestions=decision.suggestions, path=decision.path)
     more = {
         "decision_reason_type": "hook",
         "decision_reason_hook_event": "PreToolUse",

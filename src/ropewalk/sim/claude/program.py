@@ -15,7 +15,7 @@ from .flags import Flags
 from .hooks import Hooks
 from .inbox import Inbox
 from .launch import Launch
-from .lines import Lines
+from .lines import Lines, stamp
 from .mcp import Mcp
 from .prompts import Prompt, Prompts
 from .questions import Questions
@@ -23,6 +23,7 @@ from .results import agent_stats
 from .scenario import Scenario, Step
 from .script import Script
 from .session import Json
+from .todo_list import TodoList
 from .transcript import KEPT, Transcript
 from .turn import Turn
 from .wire import Wire
@@ -50,6 +51,8 @@ class Program:
         session.agents = agent_stats()
         self.prompted = self.stopping = self.last_failed = self.last_interrupted = self.broken_by_assistant = False
         self._speed, self._orders = speed, orders
+        self._remote_told = self._classifier_told = False
+        self.todo_list = TodoList()
 
     @property
     def asks(self) -> bool:
@@ -94,7 +97,7 @@ class Program:
         prompts = self.prompts.take()
         for prompt in prompts[:-1]:
             if self.flags.replay:
-                self.say(self.lines.replay(prompt.content, prompt.uuid))
+                self.say(self.lines.replay(prompt.content, prompt.uuid, stamped=False))
         for prompt in prompts:
             self.keep_prompt(prompt)
             self.prompts.tell(prompt, "started")
@@ -174,6 +177,30 @@ class Program:
     def state(self, state: str) -> None:
         if self.traits.rich_results and os.environ.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1":
             self.say(self.lines.system("session_state_changed", {"state": state}))
+
+    @property
+    def remote(self) -> bool:
+        """Launched as in a remote container: some more lines are told."""
+        return os.environ.get("CLAUDE_CODE_REMOTE") == "1" and bool(os.environ.get("CLAUDE_CODE_CONTAINER_ID"))
+
+    def tell_remote(self) -> None:
+        if self.remote and self.traits.rich_results and not self._remote_told:
+            self._remote_told = True
+            window = {
+                "enabled": True,
+                "effective_window": 980_000,
+                "threshold": 967_000,
+                "enforced": True,
+                "source": "model-default",
+            }
+            for kind, value in (("active_goal", None), ("autocompact_state", window)):
+                self.say({"type": kind, "value": value, "session_id": self.session.id, "uuid": self.session.new_id()})
+
+    def tell_no_classifier(self) -> None:
+        if not self._classifier_told:
+            self._classifier_told = True
+            fields: Json = {"content": "Auto mode can't check actions in this session.", "isMeta": False, "timestamp": stamp()}
+            self.say(self.lines.system("informational", fields | {"level": "warning", "tag": "auto_mode_no_server_check"}))
 
     def waiting(self, task: Task | None) -> None:
         if task is None:

@@ -49,7 +49,7 @@ class Prompts:
         """Queue a prompt; a repeated uuid is only echoed (measured, all versions), and that returns False."""
         if prompt.uuid is not None and prompt.uuid in self.seen:
             if self._replay:
-                self._send(self._lines.replay(prompt.content, prompt.uuid))
+                self._send(self._lines.replay(prompt.content, prompt.uuid, stamped=False))
             return False
         if prompt.uuid is not None:
             self.seen.add(prompt.uuid)

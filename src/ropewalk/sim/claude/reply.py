@@ -84,7 +84,9 @@ class Message:
             case "echo":
                 self.turn.echo_prompts()
             case "compact":
-                await slash.compact(self.turn, str(step.value), "auto", tokens=int(step.get("tokens", 150_000)))
+                await slash.compact(
+                    self.turn, str(step.value), "auto", tokens=int(step.get("tokens", 150_000)), fails=bool(step.get("fails"))
+                )
             case "rate_limit":
                 self.turn.tell_rate_limit(step.value)
             case _:
@@ -123,18 +125,29 @@ class Message:
         words = f"Running {str(call.given.get('command', call.name)).split(' ')[0]}"
         if task is not None and not task.background:
             tasks.progress(task, call.name, words)
-        self._close_block({"type": "tool_use", "id": call.id, "name": call.name, "input": call.given}, {})
+        shown = call.given if call.shown is None else call.shown
+        self._close_block({"type": "tool_use", "id": call.id, "name": call.name, "input": shown}, self._tool_meta(call))
         if task is not None and task.background:
             tasks.progress(task, call.name, words)
         if self.turn.traits.early_questions and has_blocks(rest):
-            self.turn.tools.ask_early(self.actor, call, spoken.calls)
+            await self.turn.tools.start_early(self.actor, call, spoken.calls)
         spoken.calls.append(call)
         spoken.stop_reason = "tool_use"
+
+    def _tool_meta(self, call: Call) -> Json:
+        """2.1.326 names the server's tool for the card."""
+        if not self.turn.traits.rich_questions or not call.name.startswith("mcp__"):
+            return {}
+        _, server, tool = call.name.split("__", 2)
+        return {
+            "tool_use_meta": [{"id": call.id, "display_name": tool.title(), "server_display_name": server, "tool_name": tool}]
+        }
 
     def _open_block(self, empty: Json) -> None:
         self._start()
         self.index += 1
-        self._event({"type": "content_block_start", "index": self.index, "content_block": empty})
+        more = {"thinking_display": "updates"} if empty["type"] == "thinking" else {}
+        self._event({"type": "content_block_start", "index": self.index, "content_block": empty}, **more)
 
     def _close_block(self, block: Json, more: Json) -> None:
         self._line(block, **more)
@@ -144,7 +157,7 @@ class Message:
         if not self.actor.heard:
             return
         fields: Json = {"request_id": self.request_id} if self.turn.traits.timestamps else {}
-        message = self.turn.lines.api_message(self.id, block, self.usage)
+        message = self.turn.lines.api_message(self.id, self.turn.model, block, self.usage)
         self.turn.say(self.turn.lines.assistant(message, self.actor.parent, **fields, **more, **self.actor.marks(self.id)))
 
     def _delta(self, delta: Json) -> None:
@@ -153,7 +166,10 @@ class Message:
     def _start(self) -> None:
         if not self._started:
             self._started = True
-            message = self.turn.lines.api_message(self.id, {}, self.usage) | {"content": [], "usage": call_usage(self.usage)}
+            message = self.turn.lines.api_message(self.id, self.turn.model, {}, self.usage) | {
+                "content": [],
+                "usage": call_usage(self.usage),
+            }
             del message["context_management"]
             self._event({"type": "message_start", "message": message}, ttft_ms=1, thinking_display="updates")
 

@@ -23,6 +23,7 @@ class Ending:
     api_status: int | None = None
     counts_usage: bool = True
     timed: bool = True
+    more: Json = field(default_factory=dict)
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Tally:
     denials: list[Json] = field(default_factory=list)
     prompt_uuids: list[str] = field(default_factory=list)
     first_call: Usage | None = None
+    began_with_uuid: bool = False
 
 
 def result(lines: Lines, tally: Tally, ending: Ending, **more: object) -> Json:
@@ -44,7 +46,7 @@ def result(lines: Lines, tally: Tally, ending: Ending, **more: object) -> Json:
     spent = int((time.monotonic() - tally.began) * 1000)
     line = _newer(lines, tally, ending, spent) if lines.traits.rich_results else _older(lines, tally, ending, spent)
     lines.session.results += 1
-    return line | more
+    return line | ending.more | more
 
 
 def _older(lines: Lines, tally: Tally, ending: Ending, spent: int) -> Json:
@@ -93,7 +95,7 @@ def _newer(lines: Lines, tally: Tally, ending: Ending, spent: int) -> Json:
         line |= {"ttft_stream_ms": 1, "time_to_request_ms": 1, "first_content_frame_ms": 1}
     if tally.prompt_uuids:
         line |= {"user_message_uuid": tally.prompt_uuids[-1], "user_message_uuids": list(tally.prompt_uuids)}
-    if tally.prompt_uuids and timed and tally.first_call:
+    if tally.began_with_uuid and timed and tally.first_call:
         line |= {"request_sent_wall_ms": int(time.time() * 1000), "first_request_input_tokens": tally.first_call.tokens_in}
         line["first_request_cache_read_input_tokens"] = tally.first_call.cache_read
     line |= {"queued_turn_count": 0, "result_index": session.results}

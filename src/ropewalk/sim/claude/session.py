@@ -70,6 +70,7 @@ class Session:
     allow_rules: list[str] = field(default_factory=list)
     deny_rules: list[str] = field(default_factory=list)
     ask_rules: list[str] = field(default_factory=list)
+    lasting_rules: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     bypass_launched: bool = False
     mode_before_plan: str = "default"

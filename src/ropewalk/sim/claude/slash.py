@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import results
+from .lines import stamp
 from .prompts import Prompt
 from .scenario import Step
 from .session import Json, Usage
@@ -28,8 +30,12 @@ def is_local(turn: Turn, prompt: Prompt) -> bool:
     if name in ("compact", "cost", "context"):
         return True
     if name in ("clear", "help"):
-        return turn.traits.clear_command or True
-    return not turn.traits.slash_unknown_to_model and not turn.program.script.knows(prompt.text)
+        return True
+    if turn.traits.slash_unknown_to_model or turn.program.script.knows(prompt.text):
+        return False
+    return not any(
+        Path(folder, "commands", f"{name}.md").is_file() for folder in (f"{turn.session.cwd}/.claude", turn.session.config_dir)
+    )
 
 
 def command(prompt: Prompt) -> str:
@@ -54,11 +60,16 @@ async def _compact_command(turn: Turn) -> None:
     _local_result(turn, "", "compact")
 
 
-async def compact(turn: Turn, summary: str, trigger: str, with_init: bool = False, tokens: int = 120) -> None:
+async def compact(
+    turn: Turn, summary: str, trigger: str, with_init: bool = False, tokens: int = 120, fails: bool = False
+) -> None:
     """Status, boundary, summary. In mid-turn without init (measured, all versions)."""
     rich = turn.traits.rich_results
-    turn.say(turn.lines.status("compacting"))
+    turn.say(turn.lines.status("compacting", **({"compact_output_chars": 0} if rich and trigger == "auto" else {})))
     await turn.program.pause(0)
+    if fails:
+        turn.say(turn.lines.status(None, **({"compact_result": "failed", "compact_error": "too_few_groups"} if rich else {})))
+        return
     turn.pay(turn.session.model, Usage(100, 20), main=False)
     turn.say(turn.lines.status(None, **({"compact_result": "success"} if rich else {})))
     if with_init:
@@ -81,6 +92,7 @@ def _clear(turn: Turn, prompt: Prompt) -> None:
     turn.program.begin_transcript()
     line: Json = {"type": "conversation_reset", "new_conversation_id": session.id, "trigger": "clear"}
     line |= {"user_message_uuid": prompt.uuid or session.new_id(), "session_id": before, "uuid": session.new_id()}
+    line["timestamp"] = stamp()
     turn.say(line)
     turn.say(turn.lines.system("background_tasks_changed", {"tasks": []}))
     turn.say_init()
@@ -95,11 +107,27 @@ def _answer(turn: Turn, name: str) -> None:
     elif turn.traits.local_output == "assistant":
         source = f"<local-command-stdout>{text}</local-command-stdout>"
         message = turn.lines.made_up(text, "end_turn", None)
-        turn.say(turn.lines.assistant(message, None, local_command_source=source))
+        turn.say(turn.lines.assistant(message, None, local_command_source=source, **_about_run(turn, name, known)))
         _local_result(turn, text, name if known else None)
     else:
         turn.say(turn.lines.replay(f"<local-command-stdout>{text}</local-command-stdout>", None))
         _local_result(turn, "" if turn.traits.version == "2.1.37" else text, name)
+
+
+def _about_run(turn: Turn, name: str, known: bool) -> Json:
+    if not known:
+        return {"local_command_outcome": "unavailable"}
+    run: Json = {"local_command_run": {"command": "usage" if name == "cost" else name, "args": ""}}
+    if name == "context":
+        used: Json = {
+            "model": turn.session.model,
+            "total_tokens": 100,
+            "raw_max_tokens": turn.traits.context_window,
+            "percentage": 0,
+        }
+        used |= {"categories": [{"name": "System prompt", "tokens": 90, "kind": "used"}], "mcp_tools": [], "memory_files": []}
+        run["context_usage"] = used | {"agents": [], "skills": []}
+    return run
 
 
 def _words(turn: Turn, name: str) -> tuple[str, bool]:

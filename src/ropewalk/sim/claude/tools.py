@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import acts, permission, verdicts
+from . import acts, agents, permission, verdicts
 from .calls import Call
 from .hooks import Said
 from .outcomes import Outcome
@@ -35,7 +35,7 @@ class Tools:
 
     async def run_all(self, actor: Actor, calls: list[Call], finish: Finish) -> bool:
         """Writers one after the other, readers side by side; True when the turn must stop."""
-        left = list(calls)
+        left = [call for call in calls if not call.done]
         try:
             while left:
                 group = _next_group(left)
@@ -55,8 +55,12 @@ class Tools:
             self.turn.check_outputs()
         return False
 
-    def ask_early(self, actor: Actor, call: Call, before: list[Call]) -> None:
+    async def start_early(self, actor: Actor, call: Call, before: list[Call]) -> None:
         """2.1.326 starts a tool while its message still streams: the question may come before the next call is told."""
+        if call.name in ("Task", "Agent") and agents.in_background(self.turn, call):
+            await self._run(actor, call, lambda: None)
+            call.done = True
+            return
         waits = any(other.name not in permission.READ_ONLY for other in before)
         if waits or (before and call.name not in permission.READ_ONLY) or self.turn.program.hooks.any("PreToolUse", call.name):
             return
@@ -82,7 +86,8 @@ class Tools:
         if decision.behavior == "deny":
             self._refused_unasked(actor, call, decision)
         else:
-            await self._carry_out(actor, call, {"decision": "accept", "source": decision.source, "reason_type": decision.why})
+            accept = {"decision": "accept", "source": decision.source, "reason_type": decision.why}
+            await self._carry_out(actor, call, {key: value for key, value in accept.items() if value})
         return False
 
     async def _pre_hooks(self, call: Call, finish: Finish) -> Said:
@@ -96,7 +101,7 @@ class Tools:
         decision = permission.decide(self.session, call.name, call.given, call.step)
         if decision.behavior != "deny" and said.decision == "deny":
             words = f"PreToolUse:{call.name} hook error: {said.reason}" if self.traits.decision_lines else said.reason
-            return Decision("deny", "hook", words, source="hook", told=False)
+            return Decision("deny", "hook", words, source="hook", told=False, counted=False)
         if decision.behavior == "ask" and said.decision == "allow":
             return Decision("allow", "hook", source="hook")
         if said.decision == "ask":
@@ -106,13 +111,13 @@ class Tools:
         return decision
 
     async def _ask(self, actor: Actor, call: Call, decision: Decision, finish: Finish) -> Verdict:
-        if self.traits.early_questions:
+        self.turn.program.waiting(actor.task)
+        if not self.traits.hook_before_question:
             answered = (call.asked or self.turn.program.questions.put(self._request(actor, call, decision)))[1]
             self._permission_hooks(call, decision)
         else:
             self._permission_hooks(call, decision)
             answered = self.turn.program.questions.put(self._request(actor, call, decision))[1]
-        self.turn.program.waiting(actor.task)
         finish()
         try:
             answer = await answered
@@ -185,12 +190,17 @@ class Tools:
             if self.traits.rich_results:
                 fields["duration_ms"] = 1
             await self.turn.program.hooks.call("PostToolUse", fields, call, self.turn.prompt_id)
+        if outcome.source:
+            decision = {"decision": "reject", "source": outcome.source}
         self.result(actor, call, outcome, None if outcome.bare else {"permission_decision": decision})
 
     def _refused_unasked(self, actor: Actor, call: Call, decision: Decision) -> None:
         words = decision.reason or f"Permission to use {call.name} has been denied."
-        self.turn.denied(call)
+        if decision.counted:
+            self.turn.denied(call)
         self.turn.remember_verdict(call, False, words)
+        if decision.why == "classifier":
+            self.turn.program.tell_no_classifier()
         if self.traits.decision_lines and decision.told:
             fields: Json = {"tool_name": call.name, "tool_use_id": call.id, **decision.more, "message": words}
             self.turn.say(self.turn.lines.system("permission_denied", fields))
@@ -241,7 +251,8 @@ class Tools:
 def _next_group(calls: list[Call]) -> list[Call]:
     readers = []
     for call in calls:
-        if call.name not in permission.SIDE_BY_SIDE:
+        quiet = call.name == "Bash" and permission.harmless(str(call.given.get("command", "")))
+        if call.name not in permission.SIDE_BY_SIDE and not quiet:
             break
         readers.append(call)
     return readers or calls[:1]

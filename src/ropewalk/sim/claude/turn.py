@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import failures, greeting, plans, results, slash, structured
+from . import failures, greeting, plans, results, slash, stops, structured
 from .background import Task
 from .calls import Call
 from .lines import INTERRUPTED, INTERRUPTED_TOOL
@@ -73,13 +74,16 @@ class Turn:
         self.session, self.lines, self.traits = program.session, program.lines, program.traits
         self.tools = Tools(self)
         self.tally = Tally(prompt_uuids=[prompt.uuid for prompt in prompts if prompt.uuid])
+        self.tally.began_with_uuid = bool(self.tally.prompt_uuids)
         self.actor = Actor(self, steps)
+        self.model = self.session.model
         self.in_tools = self.interrupted = self.interruption_said = False
         self.prompt_id = self.session.new_id()
         self.facts: dict[str, str] = {"prompt": "\n".join(prompt.text for prompt in prompts)}
         self.structured: Json | None = None
         self.foreground: set[str | None] = {None}
-        self._reminders = self._bad_outputs = self._calls = 0
+        self._tools_used: list[str] = []
+        self._reminders = self._bad_outputs = self._calls = self._continued = 0
         self._marked_message: str | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -116,9 +120,14 @@ class Turn:
             await self.program.hooks.call("UserPromptSubmit", {"prompt": self.facts["prompt"]}, prompt_id=self.prompt_id)
         self.say_init()
         self._check_budget(None)
+        if self.program.broken_by_assistant:
+            self.program.broken_by_assistant = False
+            self.say_user(self.lines.interruption(INTERRUPTED))
+            raise StopTurn(self._aborted("aborted_streaming", None))
         await self.program.pause(0)
 
     def say_init(self) -> None:
+        self.program.tell_remote()
         uuids = self.tally.prompt_uuids if self.traits.lifecycle else []
         self.say(greeting.init(self.lines, self.program.tool_names(), self.program.mcp.for_init(), uuids))
 
@@ -135,7 +144,7 @@ class Turn:
             if actor.task is None:
                 self._check_budget(spoken.stop_reason)
             if not spoken.calls:
-                if self._wants_reminder(actor):
+                if self._goes_on(actor, spoken.stop_reason) or self._wants_reminder(actor):
                     continue
                 return
             if await self._run_tools(actor, spoken):
@@ -145,6 +154,7 @@ class Turn:
         """True when the conversation is over."""
         main = actor.task is None
         self.in_tools = main or self.in_tools
+        self._tools_used = [call.id for call in spoken.calls] if main else self._tools_used
         if await self.tools.run_all(actor, spoken.calls, spoken.finish) and main:
             self._stop_in_tools()
         if not main:
@@ -160,6 +170,8 @@ class Turn:
     async def _call_model(self, actor: Actor) -> Spoken:
         if self.program.flags.partial and self.traits.requesting and actor.task is None:
             self.say(self.lines.status("requesting"))
+        if self.traits.model_mid_turn:
+            self.model = self.session.model
         plans.expand(actor.todo, self.session)
         steps = take_reply(actor.todo, self.program.scenario.closing)
         if actor.task is None and self._calls == 0:
@@ -169,7 +181,7 @@ class Turn:
         self.tally.first_call = self.tally.first_call or usage
         spoken = await Message(actor, usage).speak([step for step in steps if step.kind != "usage"])
         if not spoken.failed:
-            self.pay(self.session.model, usage, main=actor.task is None)
+            self.pay(self.model, usage, main=actor.task is None)
         return spoken
 
     def _replay_late(self, steps: list[Step]) -> list[Step]:
@@ -205,7 +217,7 @@ class Turn:
     def _make_room(self) -> None:
         """A prompt with priority "now" ends the turn after the present tool (measured 2.1.326)."""
         if self.program.prompts.presses():
-            raise StopTurn(Ending(text="", reason="aborted_tools", stop_reason="tool_use", timed=False))
+            raise StopTurn(Ending(text="", reason="aborted_tools", stop_reason="tool_use"))
 
     def _check_turns(self, stop_reason: str) -> None:
         limit = self.program.flags.max_turns
@@ -223,6 +235,16 @@ class Turn:
     def _limit(self, subtype: str, reason: str, stop_reason: str | None, words: list[str]) -> Ending:
         shown = stop_reason if self.traits.rich_results else None
         return Ending(subtype, self.traits.limits_are_errors, reason=reason, stop_reason=shown, errors=words)
+
+    def _goes_on(self, actor: Actor, stop_reason: str) -> bool:
+        """A reply that was cut, or refused by the vendor's safeguards: continue as the version does, or fail."""
+        if stop_reason not in ("max_tokens", "refusal") or actor.task is not None:
+            return False
+        self._continued += 1
+        ending = stops.go_on(self, stop_reason, self._continued)
+        if ending is not None:
+            raise StopTurn(ending)
+        return True
 
     def _wants_reminder(self, actor: Actor) -> bool:
         """Structured output was asked for and not given: remind the model as often as the version does."""
@@ -268,8 +290,10 @@ class Turn:
 
     async def _stop_hooks(self) -> None:
         fields: Json = {"stop_hook_active": False}
+        if self.traits.version != "2.1.37":
+            fields["last_assistant_message"] = self.actor.text.strip()
         if self.traits.rich_results:
-            fields |= {"last_assistant_message": self.actor.text.strip(), "background_tasks": [], "session_crons": []}
+            fields |= {"background_tasks": [], "session_crons": []}
         await self.program.hooks.call("Stop", fields, prompt_id=self.prompt_id)
 
     def _stop_in_tools(self) -> None:
@@ -303,6 +327,13 @@ class Turn:
             folded, self.prompts = [], [prompt for prompt in self.prompts if prompt not in folded]
         self.program.last_failed = ending.is_error
         self.program.last_interrupted = ending.subtype == "error_during_execution"
+        if self._tools_used and os.environ.get("CLAUDE_CODE_EMIT_TOOL_USE_SUMMARIES") == "1":
+            summary = {
+                "type": "tool_use_summary",
+                "summary": self.program.script.side_answer(),
+                "preceding_tool_use_ids": self._tools_used,
+            }
+            self.say(summary | {"session_id": self.session.id, "uuid": self.session.new_id()})
         self.say(results.result(self.lines, self.tally, ending, **more))
         self._told_all()
 

@@ -52,8 +52,7 @@ def _allow(reply: Json, asked: Json, traits: Traits) -> Verdict:
         given = given if isinstance(given, dict) and given else asked
     elif not isinstance(given, dict) or len(good) < len(updates):
         return _invalid(traits)
-    lasting = any(update.get("destination") != "session" for update in good if update["type"] == "addRules")
-    return Verdict(True, given, updates=good, source="user_permanent" if lasting else "user_temporary")
+    return Verdict(True, given, updates=good)
 
 
 def _deny(reply: Json, traits: Traits) -> Verdict:
@@ -93,6 +92,7 @@ def _apply_rules(kind: str, update: Json, session: Session) -> None:
         table[:] = [rule for rule in table if rule not in named]
     else:
         table.extend(rule for rule in named if rule not in table)
+        session.lasting_rules += named if update.get("destination") != "session" else []
 
 
 def rule_text(rule: Json) -> str:

@@ -37,10 +37,13 @@ class Traits:
     choice_checked: bool  # AskUserQuestion answers are matched with the questions
     early_questions: bool  # a tool starts before message_stop
     decision_lines: bool  # tool_result_meta, system/permission_denied
+    hook_before_question: bool  # PermissionRequest hooks are called before the question is put (else right after)
+    rules_cover_files: bool  # a rule by command prefix covers commands that touch files (else their path is still asked about)
     hides_interaction: bool  # without the prompt tool: no AskUserQuestion, ExitPlanMode, EnterPlanMode
     # Turns
     interrupted_is_error: bool
     keeps_partial_text: bool  # text before an interrupt comes as an assistant line, aborted
+    model_mid_turn: bool  # set_model counts from the next model call (else from the next turn)
     merges_prompts: bool  # prompts waiting at the end of a turn become one turn
     priorities: bool  # `priority` of a prompt counts
     lifecycle: bool  # command_lifecycle, user_message_uuid(s)
@@ -68,6 +71,7 @@ class Traits:
     asked_id_on_unknown: bool  # unknown --resume id: the result carries the asked id (else a random one)
     mcp_first: bool  # sdk servers are spoken to before initialize is answered
     mcp_string_ids: bool
+    mcp_set_twice: bool  # mcp_set_servers does the handshake twice, interleaved
     sigint_result: bool  # SIGINT: a result, then exit 0 (else just exit 0)
     # Launch
     sdk_url: bool
@@ -116,9 +120,12 @@ V37 = Traits(
     choice_checked=False,
     early_questions=False,
     decision_lines=False,
+    hook_before_question=True,
+    rules_cover_files=False,
     hides_interaction=False,
     interrupted_is_error=False,
     keeps_partial_text=False,
+    model_mid_turn=False,
     merges_prompts=False,
     priorities=False,
     lifecycle=False,
@@ -145,6 +152,7 @@ V37 = Traits(
     asked_id_on_unknown=False,
     mcp_first=False,
     mcp_string_ids=False,
+    mcp_set_twice=True,
     sigint_result=False,
     sdk_url=True,
     modes=("acceptEdits", "bypassPermissions", "default", "delegate", "dontAsk", "plan"),
@@ -167,6 +175,7 @@ V62 = replace(
     assistant_breaks=True,
     unknown_request="error",
     double_mode_answer=False,
+    hook_before_question=False,
     stop_task=True,
     apply_flag_settings=True,
     rate_limit_lines=True,
@@ -200,9 +209,11 @@ V326 = replace(
     choice_checked=True,
     early_questions=True,
     decision_lines=True,
+    rules_cover_files=True,
     hides_interaction=True,
     interrupted_is_error=True,
     keeps_partial_text=True,
+    model_mid_turn=True,
     merges_prompts=True,
     priorities=True,
     lifecycle=True,
@@ -226,6 +237,7 @@ V326 = replace(
     asked_id_on_unknown=True,
     mcp_first=True,
     mcp_string_ids=True,
+    mcp_set_twice=False,
     sigint_result=True,
     sdk_url=False,
     modes=("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"),
