@@ -34,6 +34,17 @@ async def test_the_exit_is_told_once(pidfd_of: Callable[[int], int | None], comm
     assert Belongings.now().more_than(before) is None
 
 
+async def test_the_exit_is_told_where_a_process_can_not_be_waited_for_without_reaping_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ours: macOS before Python 3.13."""
+    monkeypatch.delattr(os, "waitid")
+    codes: list[int | None] = []
+    process = subprocess.Popen(["/bin/sh", "-c", "exit 7"])
+    ExitWatch(asyncio.get_running_loop(), process.pid, codes.append, lambda pid: None)
+    await until(lambda: codes, "the exit")
+    process.returncode = codes[0]
+    assert codes == [7]
+
+
 @pytest.mark.parametrize("pidfd_of", WAYS.values(), ids=WAYS.keys())
 async def test_a_child_that_somebody_else_has_reaped_has_no_code(pidfd_of: Callable[[int], int | None]) -> None:
     """ours: some programs wait for every child of theirs."""

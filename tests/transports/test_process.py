@@ -20,6 +20,8 @@ from ropewalk.transports.stdio import StdioTransport
 from tests.contract.listening import GUARD, Belongings, Ear, until
 from tests.transports.families import end_by_hand, life_of, started
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
@@ -351,7 +353,7 @@ async def test_it_gets_term_when_we_are_killed(tmp_path: Path) -> None:
             await asyncio.sleep(3600)
         asyncio.run(main())
     """
-    controller = subprocess.Popen([sys.executable, "-c", script_of(script)])
+    controller = subprocess.Popen([sys.executable, "-c", script_of(script)], cwd=ROOT)
     cli = await life_of(tmp_path, "cli")
     controller.kill()
     controller.wait()
@@ -390,7 +392,12 @@ from tests.transports.families import python
 
 def run_python(text: str) -> str:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", script_of(text)], stdout=subprocess.PIPE, text=True, timeout=GUARD, check=True
+        [sys.executable, "-W", "error", "-c", script_of(text)],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=GUARD,
+        check=True,
+        cwd=ROOT,
     ).stdout
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import threading
 from collections.abc import Callable
@@ -62,7 +63,11 @@ class ExitWatch:
         self._on_exit(code)
 
     def _wait_in_thread(self) -> None:
+        tell = self.look
         with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)  # the loop reaps it: its pid stays taken till then
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.look)
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)  # the loop reaps it: its pid stays taken till then
+            else:  # macOS before Python 3.13
+                tell = functools.partial(self._finish, os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1]))
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody listens
+            self._loop.call_soon_threadsafe(tell)

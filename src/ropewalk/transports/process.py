@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
 import signal
@@ -100,14 +101,17 @@ class Process:
     def signal(self, number: int) -> None:
         """Nobody else can have this pid before we have reaped it, and then we send no more."""
         if not self.gone.done() and self.pid > 1:
-            os.kill(self.pid, number)
+            with contextlib.suppress(PermissionError):  # it has become another user's: the ladder will say that it is still there
+                os.kill(self.pid, number)
 
     def kill_now(self) -> None:
         """Without the loop: KILL for it and all its descendants, and a second for the kernel."""
         self.relatives.note()
         self.signal(signal.SIGKILL)
         if (handle := open_pidfd(self.pid)) is not None:
-            select.select([handle], [], [], 1.0)
+            poll = select.poll()  # select() refuses descriptors past 1023
+            poll.register(handle, select.POLLIN)
+            poll.poll(1000)
             os.close(handle)
         self._watch.look()
         self.relatives.note()
