@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import prepare
 from bench.rounds import FULL, QUICK, Course, Size, contenders
-from bench.table import Row, printed, rows
+from bench.table import CROWDED, Row, crowding, printed, rows
 
 FILE = prepare.ROOT / "build" / "bench.json"
 
@@ -39,6 +39,10 @@ class Report:
             f"{about['seconds']:.0f} s\n"
             "Figures are medians of the rounds (least–greatest); ratios are medians of each round's own."
         )
+        if about["crowding"] > CROWDED:
+            head += (
+                f"\nThe machine was busy: readers waited for a core ({about['crowding']:.2f}× their CPU time). Trust CPU figures."
+            )
         return f"{head}\n\n{printed(self.rows)}\n\nAll figures: {FILE.relative_to(prepare.ROOT)}"
 
     def save(self) -> None:
@@ -73,6 +77,6 @@ def _run(size: Size, peer: prepare.PeerHome | None) -> Report:
     about = {
         "python": platform.python_version(), "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
         "peer": peer.version if peer else None, "compiled": course.cli.compiled, "seconds": perf_counter() - began,
-        "source": source, "size": dataclasses.asdict(size),
+        "crowding": crowding(course.figures), "source": source, "size": dataclasses.asdict(size),
     }  # fmt: skip
     return Report(about, rows(course.figures), course.figures)
