@@ -22,10 +22,10 @@ class Step(Enum):
     REQUEST = "send a request"
     ANSWER = "answer"
     END_INPUT = "close the input"
-    INITIALIZED = "be told initialize"  # the CLI's
-    TURN = "begin a turn"
-    RESULT = "end a turn"
-    EOF = "end"
+    INITIALIZED = "answers initialize"  # the CLI's
+    TURN = "begins a turn"
+    RESULT = "ends a turn"
+    EOF = "ends"
 
 
 OURS = frozenset({Step.INITIALIZE, Step.PROMPT, Step.REQUEST, Step.ANSWER, Step.END_INPUT})
