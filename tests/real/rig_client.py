@@ -1,4 +1,4 @@
-"""Our own Client on a real CLI, shared by the facts of a file since a start costs a second. Refuses to hand on one in disorder."""
+"""Our own Client on a real CLI, shared by the facts of a file since a start costs a second. Refuses to hand on a broken one."""
 
 from __future__ import annotations
 

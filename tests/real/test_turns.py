@@ -26,9 +26,10 @@ PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQV
 """The smallest picture."""
 
 
-@demand("002-48", "000-01", "000-11", "000-14", "000-15", "000-20", "002-10", "002-18", "003-03", "004-28", tag="real")
+@demand("002-48", "000-01", "000-11", "000-14", "000-15", "000-20", tag="real")
+@demand("002-10", "002-18", "003-03", "004-28", tag="real")
 async def test_the_usual_course_passes_as_one_story(stage: Stage) -> None:
-    """seed 002, measured (all): prompt, init, assistant, question, allow, tool result, assistant, result; no terminal anywhere."""
+    """seed 002, measured (all): prompt, init, assistant, question, allow, tool result, assistant, result; no terminal."""
     played = await stage.play(reply("I make it.", tool("Bash", command="touch story.txt", description="make a file")), "Made.")
     kinds = [type(one) for one in played.messages if isinstance(one, Init | Assistant | ControlRequest | Result)]
     assert kinds == [Init, Assistant, Assistant, ControlRequest, Assistant, Result]
