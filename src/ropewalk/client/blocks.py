@@ -12,9 +12,8 @@ PICTURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
 }
-"""How the kinds of pictures that the API takes begin."""
+"""How the kinds of pictures that the API takes begin; WebP has its name behind the size."""
 
 
 def text(words: str) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def text(words: str) -> dict[str, Any]:
 def image(source: str | Path | bytes, media_type: str | None = None) -> dict[str, Any]:
     """A picture block from a file or from bytes; the kind is read off its first bytes. Raises ``UsageError`` for other kinds."""
     content = source if isinstance(source, bytes) else Path(source).read_bytes()
-    kind = media_type or next((kind for start, kind in PICTURES.items() if content.startswith(start)), None)
+    kind = media_type or _kind_of(content)
     if kind is None:
         raise UsageError("this is no PNG, JPEG, GIF or WebP picture; name its media_type if you know better")
     encoded = base64.b64encode(content).decode("ascii")
@@ -38,3 +37,9 @@ def document(source: str | Path | bytes, media_type: str = "application/pdf", ti
     encoded = base64.b64encode(content).decode("ascii")
     block: dict[str, Any] = {"type": "document", "source": {"type": "base64", "media_type": media_type, "data": encoded}}
     return {**block, "title": title} if title else block
+
+
+def _kind_of(content: bytes) -> str | None:
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in PICTURES.items() if content.startswith(start)), None)

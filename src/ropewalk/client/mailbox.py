@@ -48,7 +48,7 @@ class Mailbox:
 
     @property
     def full(self) -> bool:
-        return self.size > self._limit * HARD
+        return bool(self.messages) and self.size > self._limit * HARD
 
     def end(self, error: Exception | None = None) -> None:
         """Nothing more will come; a reader first gets what is here, then the end (or ``error``)."""
