@@ -73,9 +73,12 @@ class Reading:
     steps: dict[str, Json] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
+    agent_calls: set[str] = field(default_factory=set)
     deltas: str = ""
     pressed: bool = False
     interrupted: bool = False
+    broken_tool: bool = False
+    agent_spoke: bool = False
 
     def last_message(self) -> list[Json]:
         return list(self.messages.values())[-1]
@@ -111,9 +114,10 @@ def _interrupted(reading: Reading) -> None:
     reading.interrupted = True
     for call in reading.running - set(reading.asked.values()):
         reading.steps[call]["lasts"] = LONG
+        reading.broken_tool = True
 
 
-SHORT, LONG_RUN, LONG = 3.0, 4.0, 300.0
+SHORT, LONG_RUN, LONG = 2.5, 4.0, 300.0
 """Seconds (of a scenario that is played five times as fast) that stand for "was at work when the line came": long enough to be
 met, long enough for 2.1.326 to tell of it as a task, or only ended by what came."""
 
@@ -139,7 +143,8 @@ def _read_out(reading: Reading, line: Json) -> None:
     elif kind == "system":
         _read_system(reading, line)
     elif kind == "rate_limit_event":
-        reading.turns[-1].append({"rate_limit": line["rate_limit_info"]})
+        home = reading.turns[-1][-1]["together"] if reading.turns[-1] else reading.turns[-1]
+        home.append({"rate_limit": line["rate_limit_info"]})
 
 
 def _read_system(reading: Reading, line: Json) -> None:
@@ -148,8 +153,11 @@ def _read_system(reading: Reading, line: Json) -> None:
         step["lasts"] = max(LONG_RUN, step.get("lasts", 0.0))
     elif line["subtype"] == "task_notification" and line["status"] == "completed" and step.get("lasts") == LONG:
         step["lasts"] = SHORT
-    elif line["subtype"] == "task_progress" and "agent" not in step:
-        step["agent"] = [{"together": [{"tool": "Bash", "input": {"command": "sleep 1"}, "result": ""}]}, {"text": "Sub answer. "}]
+    elif line["subtype"] == "task_progress" and step.get("tool") == "Task" and "agent" not in step:
+        step["agent"] = [
+            {"together": [{"tool": "Bash", "input": {"command": "sleep 1"}, "result": ""}]},
+            {"text": "Sub answer. "},
+        ]
     elif line["subtype"] == "informational" and "safeguards" in line["content"]:
         reading.last_message().append({"stop": "refusal"})
     elif line["subtype"] == "status" and line["status"] == "compacting":
@@ -174,6 +182,8 @@ def _read_assistant(reading: Reading, line: Json) -> None:
     message_id, parent = line["message"]["id"], line.get("parent_tool_use_id")
     if message_id not in reading.messages:
         steps: list[Json] = [{"wait": SHORT}] if reading.pressed and parent is None and not reading.running else []
+        steps += [{"wait": 1.0}] if reading.agent_spoke and parent is None else []
+        reading.agent_spoke = parent is not None
         if line["message"]["usage"]["input_tokens"] != 100:
             steps.append({"usage": {"input": line["message"]["usage"]["input_tokens"]}})
         reading.messages[message_id] = steps
@@ -181,6 +191,8 @@ def _read_assistant(reading: Reading, line: Json) -> None:
         home.append({"together": steps})
     reading.deltas, reading.pressed = "", False
     for block in line["message"]["content"]:
+        if parent is not None and block["type"] == "tool_use":
+            reading.agent_calls.add(block["id"])
         reading.messages[message_id].append(_step(reading, block))
 
 
@@ -196,7 +208,7 @@ def _step(reading: Reading, block: Json) -> Json:
     if PLANS in str(given.get("file_path", "")):
         given["file_path"] = "{plan_file}"
     if given.get("run_in_background") or (block["name"] == "Agent" and given.get("run_in_background") is not False):
-        step["lasts"] = LONG
+        step["lasts"] = LONG if block["name"] != "Agent" else 0.0
     reading.steps[block["id"]] = step
     reading.running.add(block["id"])
     return step
@@ -225,6 +237,7 @@ def _read_user(reading: Reading, line: Json) -> None:
             reading.last_message().append({"stop": "max_tokens"})
         if block.get("type") == "tool_result" and block["tool_use_id"] in reading.steps:
             reading.running.discard(block["tool_use_id"])
+            reading.agent_calls.discard(block["tool_use_id"])
             _give_outcome(reading.steps[block["tool_use_id"]], block, line.get("tool_use_result"))
 
 
@@ -246,9 +259,11 @@ def _read_result(reading: Reading, line: Json) -> None:
     """A turn that was interrupted in mid-word gets words that take their time."""
     if reading.interrupted and line["subtype"] == "error_during_execution" and not reading.running:
         slow = {"text": " ".join(f"word{n}" for n in range(60)), "pace": 0.3} if reading.deltas else {"wait": LONG}
-        if not any("lasts" in step for step in reading.steps.values() if step.get("lasts") == LONG):
+        if not reading.broken_tool:
             reading.turns[-1].append({"together": [slow]})
-    reading.interrupted, reading.deltas, reading.running = False, "", set()
+    reading.interrupted, reading.broken_tool, reading.deltas, reading.running = False, False, "", set()
+    for call in reading.agent_calls:
+        reading.steps[call].setdefault("lasts", SHORT)
     reading.turns.append([])
 
 

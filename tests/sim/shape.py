@@ -16,17 +16,17 @@ TELLING = frozenset({
 
 OWN_CONTENT = frozenset({
     "tools", "slash_commands", "terminal_slash_commands", "agents", "skills", "plugins", "capabilities", "commands", "models",
-    "available_output_styles", "memory_paths", "permission_suggestions",
+    "available_output_styles", "permission_suggestions", "attachmentsByType", "skillFrontmatter", "suggestions",
 })  # fmt: skip
-"""Lists that depend on machine, account and day: the kind of their first entry is compared."""
+"""Lists that depend on machine, account and day: that there is a list is compared."""
+OF_THE_DAY = "a list of the day"
 
 
 def shape(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         return {name: shape(inner, name) for name, inner in sorted(value.items())}
     if isinstance(value, list):
-        shown = value[:1] if key in OWN_CONTENT else value
-        return [shape(inner) for inner in shown]
+        return OF_THE_DAY if key in OWN_CONTENT else [shape(inner) for inner in value]
     if key in TELLING and not isinstance(value, (dict, list)):
         return value
     return kind(value)

@@ -32,6 +32,10 @@ class Server:
     calls: int = 0
     prefix: str = field(default_factory=lambda: secrets.token_hex(4))
 
+    @property
+    def source(self) -> str:
+        return "sdk" if self.kind == "sdk" else "dynamic"
+
 
 class Mcp:
     """The servers of this process."""
@@ -119,12 +123,16 @@ class Mcp:
     def for_init(self) -> list[Json]:
         rich = self._program.traits.rich_results
         return [
-            {"name": server.name, "status": server.status} | ({"source": "sdk"} if rich and server.kind == "sdk" else {})
-            for server in self.servers.values()
+            {"name": server.name, "status": server.status} | ({"source": server.source} if rich else {})
+            for server in self._listed()
         ]
 
     def status(self) -> list[Json]:
-        return [self._status(server) for server in self.servers.values()]
+        return [self._status(server) for server in self._listed()]
+
+    def _listed(self) -> list[Server]:
+        """Those that did not come up first, as the real one lists them."""
+        return sorted(self.servers.values(), key=lambda server: server.status == "connected")
 
     def _status(self, server: Server) -> Json:
         rich = self._program.traits.rich_results
@@ -139,7 +147,7 @@ class Mcp:
             entry["transport"] = server.kind
         entry["scope"] = "dynamic"
         if rich:
-            entry["source"] = "sdk" if server.kind == "sdk" else "dynamic"
+            entry["source"] = server.source
         if server.status == "connected":
             entry["tools"] = [{"name": tool.get("name"), "annotations": {}} for tool in server.tools]
         return entry

@@ -123,7 +123,8 @@ def _choice(call: Call, session: Session) -> Outcome:
     words = f"Your questions have been answered: {pairs}. You can now continue with these answers in mind."
     if not session.traits.choice_checked:
         words = f"User has answered your questions: {pairs}. You can now continue with the user's answers in mind."
-    details = {key: call.given[key] for key in ("questions", "answers", "annotations") if key in call.given}
+    kept = ("questions", "answers") if session.traits.version == "2.1.37" else ("questions", "answers", "annotations")
+    details = {key: call.given[key] for key in kept if key in call.given}
     return Outcome(words, details)
 
 

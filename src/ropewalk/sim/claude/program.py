@@ -49,7 +49,9 @@ class Program:
         self.turn: Turn | None = None
         self.group = asyncio.TaskGroup()
         session.agents = agent_stats()
-        self.prompted = self.stopping = self.last_failed = self.last_interrupted = self.broken_by_assistant = False
+        self.prompted = self.stopping = self.last_failed = self.last_interrupted = self.broken_by_assistant = (
+            self.interrupt_next
+        ) = False
         self._speed, self._orders = speed, orders
         self._remote_told = self._classifier_told = False
         self.todo_list = TodoList()
@@ -133,8 +135,11 @@ class Program:
             self.transcript.keep({"type": "cost", "total_cost_usd": self.session.purse.total})
 
     def interrupt(self) -> None:
+        """Break the running turn off, or the one that is about to begin (measured: both work)."""
         if self.turn is not None:
             self.turn.interrupt()
+        else:
+            self.interrupt_next = len(self.prompts) > 0
 
     def end_input(self) -> None:
         """No more lines count: open questions are refused, what runs may finish."""

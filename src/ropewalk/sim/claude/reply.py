@@ -193,6 +193,7 @@ class Message:
         self.turn.say_user(self.turn.lines.interruption(INTERRUPTED))
         self.turn.interruption_said = True
         if kept:
+            self.turn.pay(self.turn.model, self.usage)
             self._event({"type": "content_block_stop", "index": self.index})
             self._event(_broken_off(self.usage))
             self._event(

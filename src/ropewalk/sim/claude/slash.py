@@ -81,8 +81,12 @@ async def compact(
     if rich:
         fields["logical_parent_uuid"] = turn.session.new_id()
     turn.say(turn.lines.system("compact_boundary", fields))
+    text = SUMMARY.format(summary=summary)
+    if trigger == "auto":
+        turn.say_user(turn.lines.user([{"type": "text", "text": text}], isSynthetic=True))
+        return
     more: Json = {"isReplay": False, "isSynthetic": True} if rich else {"isReplay": False}
-    turn.say(turn.lines.replay(SUMMARY.format(summary=summary), None) | more)
+    turn.say(turn.lines.replay(text, None) | more)
 
 
 def _clear(turn: Turn, prompt: Prompt) -> None:
@@ -116,7 +120,7 @@ def _answer(turn: Turn, name: str) -> None:
 
 def _about_run(turn: Turn, name: str, known: bool) -> Json:
     if not known:
-        return {"local_command_outcome": "unavailable"}
+        return {"local_command_outcome": {"kind": "unavailable_headless"}}
     run: Json = {"local_command_run": {"command": "usage" if name == "cost" else name, "args": ""}}
     if name == "context":
         used: Json = {

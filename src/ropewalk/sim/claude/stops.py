@@ -33,16 +33,23 @@ def go_on(turn: Turn, stop_reason: str, count: int) -> Ending | None:
 def _cut(turn: Turn, count: int) -> Ending | None:
     text = CUT.format(limit=turn.traits.max_output)
     if not turn.traits.rich_results:
-        turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None))
+        more = {} if turn.traits.version == "2.1.37" else {"error": "max_output_tokens"}
+        turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **more))
         return None if count <= CONTINUED else Ending(is_error=True, text=text, stop_reason="stop_sequence")
     if count <= CONTINUED:
         turn.say_user(turn.lines.user([{"type": "text", "text": RESUME}], isSynthetic=True))
         return None
-    more: Json = {"error": "max_output_tokens", "is_api_error_message": True, "api_error": "max_output_tokens"}
-    more["api_error_params"] = {"cut": "output_limit"}
-    turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **more))
-    told = {"api_error": "max_output_tokens", "api_error_params": {"cut": "output_limit"}}
-    return Ending(is_error=True, text=text, reason="api_error", stop_reason="stop_sequence", more=told)
+    failed: Json = {"error": "max_output_tokens", "is_api_error_message": True, "api_error": "max_output_tokens"}
+    failed["api_error_params"] = {"cut": "output_limit"}
+    turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **failed))
+    return Ending(
+        is_error=True,
+        text=text,
+        reason="api_error",
+        stop_reason="stop_sequence",
+        timed=False,
+        more={"api_error": "max_output_tokens"},
+    )
 
 
 def _refused(turn: Turn, count: int) -> Ending | None:
@@ -50,5 +57,5 @@ def _refused(turn: Turn, count: int) -> Ending | None:
         return give_up(turn, REFUSED)
     words = "The safeguards stopped the response above · continuing once with that noted"
     turn.say(turn.lines.system("informational", {"content": words, "level": "notice"}))
-    turn.say_user(turn.lines.user([{"type": "text", "text": NOTED}], isSynthetic=True))
+    turn.say_user(turn.lines.user([{"type": "text", "text": NOTED}], isSynthetic=True, refused_message_id=turn.session.new_id()))
     return None

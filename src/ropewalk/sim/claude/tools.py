@@ -101,7 +101,7 @@ class Tools:
         decision = permission.decide(self.session, call.name, call.given, call.step)
         if decision.behavior != "deny" and said.decision == "deny":
             words = f"PreToolUse:{call.name} hook error: {said.reason}" if self.traits.decision_lines else said.reason
-            return Decision("deny", "hook", words, source="hook", told=False, counted=False)
+            return Decision("deny", "hook", words, source="hook", told=False, counted=self.traits.decision_lines)
         if decision.behavior == "ask" and said.decision == "allow":
             return Decision("allow", "hook", source="hook")
         if said.decision == "ask":
@@ -241,7 +241,7 @@ class Tools:
             block = {"tool_use_id": call.id, **block}
             if outcome.marked:
                 block["is_error"] = False
-        more: Json = {} if actor.task else {"tool_use_result": outcome.details}
+        more: Json = {} if actor.task and not outcome.error else {"tool_use_result": outcome.details}
         if self.traits.decision_lines and meta is not None:
             more["tool_result_meta"] = [{"id": call.id, **meta}]
         line = self.turn.lines.user([block], actor.parent, **more, **actor.agent_marks())

@@ -120,8 +120,8 @@ class Turn:
             await self.program.hooks.call("UserPromptSubmit", {"prompt": self.facts["prompt"]}, prompt_id=self.prompt_id)
         self.say_init()
         self._check_budget(None)
-        if self.program.broken_by_assistant:
-            self.program.broken_by_assistant = False
+        if self.program.broken_by_assistant or self.program.interrupt_next:
+            self.program.broken_by_assistant = self.program.interrupt_next = False
             self.say_user(self.lines.interruption(INTERRUPTED))
             raise StopTurn(self._aborted("aborted_streaming", None))
         await self.program.pause(0)
