@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -94,12 +94,14 @@ def payload_of(question: ControlRequest, answer: Answer, version: Version | None
         if isinstance(answer, Deny):
             return _deny(asked, answer)
         raise LocalProtocolError(f"a permission question is answered with Allow, Deny or Refusal, not {type(answer).__name__}")
-    if isinstance(answer, Reply):
+    if isinstance(answer, Reply) and isinstance(answer.payload, Mapping):
         return dict(answer.payload)
     raise LocalProtocolError(f"{type(asked).__name__} is answered with Reply or Refusal, not {type(answer).__name__}")
 
 
 def _allow(asked: CanUseTool, answer: Allow, version: Version | None, unread: bool) -> dict[str, Any]:
+    if not isinstance(answer.updated_input, Mapping | None):
+        raise LocalProtocolError("updated_input is the tool's whole input, an object")
     updated = dict(asked.input) if answer.updated_input is None else dict(answer.updated_input)
     if (asked.input or (unread and answer.updated_input is not None)) and not updated:
         raise LocalProtocolError("an allow carries the whole input; leave updated_input out to run it as it was asked")
@@ -112,7 +114,7 @@ def _allow(asked: CanUseTool, answer: Allow, version: Version | None, unread: bo
 
 
 def _deny(asked: CanUseTool, answer: Deny) -> dict[str, Any]:
-    if not answer.message:
+    if not answer.message or not isinstance(answer.message, str):
         raise LocalProtocolError("a denial needs a message for the model to read; leave it out for a plain one")
     payload: dict[str, Any] = {"behavior": "deny", "message": answer.message}
     if answer.interrupt:
@@ -128,18 +130,38 @@ def _with_tool(asked: CanUseTool, payload: dict[str, Any]) -> dict[str, Any]:
 
 def check_update(update: Mapping[str, Any], version: Version | None) -> dict[str, Any]:
     """One entry of ``updatedPermissions``. Raises ``LocalProtocolError``: older CLIs refuse the whole answer over a bad one."""
-    kind = update.get("type")
+    kind = update.get("type") if isinstance(update, Mapping) else update
     needs = UPDATE_KINDS.get(kind) if isinstance(kind, str) else None
     if needs is None:
         raise LocalProtocolError(f"no permission update {kind!r}; there are {', '.join(UPDATE_KINDS)}")
     missing = [name for name in (*needs, "destination") if name not in update]
     if missing:
         raise LocalProtocolError(f"the permission update {kind} lacks {', '.join(missing)}")
-    if update["destination"] not in DESTINATIONS:
+    if str(update["destination"]) not in DESTINATIONS:
         raise LocalProtocolError(f"no destination {update['destination']!r}; there are {', '.join(sorted(DESTINATIONS))}")
-    if kind == "setMode" and not mode_is_legal(str(update["mode"]), version):
-        raise LocalProtocolError(f"no permission mode {update['mode']!r}")
+    odd = [name for name in needs if not _FITS[name](update[name])]
+    if odd or (kind == "setMode" and not mode_is_legal(update["mode"], version)):
+        name = odd[0] if odd else "mode"
+        raise LocalProtocolError(f"{update[name]!r} can't be the {name} of the permission update {kind}")
     return dict(update)
+
+
+def _are_rules(value: object) -> bool:
+    """A rule without content is about the whole tool."""
+    return isinstance(value, list | tuple) and all(
+        isinstance(rule, Mapping)
+        and isinstance(rule.get("toolName"), str)
+        and isinstance(rule.get("ruleContent", ""), str | None)
+        for rule in value
+    )
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "rules": _are_rules,
+    "behavior": lambda value: value in ("allow", "deny", "ask"),
+    "mode": lambda value: isinstance(value, str),
+    "directories": lambda value: isinstance(value, list | tuple) and all(isinstance(one, str) for one in value),
+}
 
 
 def _check_choice(asked: Mapping[str, Any], updated: dict[str, Any]) -> None:

@@ -36,13 +36,16 @@ class LineSplitter:
             self._keep(chunk)
             return []
         rest = pieces.pop()
+        first: list[bytes | TooLong] = []
         if self._begun:
             self._keep(pieces.pop(0))
-            lines = [*self._take(), *self._whole(pieces)]
-        elif b"\r" not in chunk and len(chunk) <= self._max:  # the plain case, without a loop of ours
-            lines = pieces if all(pieces) else [piece for piece in pieces if piece]  # type: ignore[assignment]
+            first = self._take()
+        if b"\r" not in chunk and len(chunk) <= self._max:  # the plain case, without a loop of ours
+            lines: list[bytes | TooLong] = pieces if all(pieces) else [piece for piece in pieces if piece]  # type: ignore[assignment]
         else:
             lines = self._whole(pieces)
+        if first:
+            lines[:0] = first
         if rest:
             self._keep(rest)
         return lines

@@ -8,6 +8,8 @@ from ..errors import LocalProtocolError
 
 
 class State(Enum):
+    __hash__ = object.__hash__  # members are single objects; Enum's own hash is a call in Python for each look-up
+
     NEW = "new"  # nothing said yet
     STARTING = "starting"  # our initialize is not answered yet
     READY = "ready"  # no turn runs
@@ -17,6 +19,8 @@ class State(Enum):
 
 
 class Step(Enum):
+    __hash__ = object.__hash__  # as above
+
     INITIALIZE = "initialize"  # ours
     PROMPT = "send a prompt"
     REQUEST = "send a request"
