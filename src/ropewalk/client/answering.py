@@ -10,6 +10,7 @@ from typing import Any
 
 from ..protocol.answers import Answer, Refusal, Reply
 from ..protocol.control import ControlRequest, HookCallback, McpMessage
+from .eager import Starter
 from .hooks import HookBook, hook_payload
 from .mcp import McpDesk
 from .options import OnQuestion
@@ -24,7 +25,7 @@ Say = Callable[[str, Answer], bool]
 class Answering:
     """Owns the tasks in which the caller's functions run; ``close`` ends them."""
 
-    __slots__ = ("_desk", "_hooks", "_on_error", "_on_question", "_say", "_tasks")
+    __slots__ = ("_desk", "_hooks", "_on_error", "_on_question", "_say", "_starter", "_tasks")
 
     def __init__(
         self, say: Say, hooks: HookBook, desk: McpDesk, on_question: OnQuestion | None, on_error: Callable[[Exception], None]
@@ -32,9 +33,10 @@ class Answering:
         self._say, self._hooks, self._desk = say, hooks, desk
         self._on_question, self._on_error = on_question, on_error
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starter = Starter()
 
     def asked(self, question: ControlRequest) -> None:
-        """Begin to answer; plain functions answer at once, async ones in a task of their own."""
+        """Begin to answer; plain functions answer at once, and so do async ones that wait for nothing; else in a task."""
         asked = question.request
         try:
             if isinstance(asked, HookCallback):
@@ -49,7 +51,9 @@ class Answering:
             self._failed(question, error)
             return
         if inspect.isawaitable(found):
-            self._tasks[question.request_id] = asyncio.get_running_loop().create_task(self._wait(question, found))
+            task = self._starter.begin(self._wait(question, found))
+            if task is not None:
+                self._tasks[question.request_id] = task
         else:
             self._reply(question, found)
 
@@ -67,6 +71,7 @@ class Answering:
     async def close(self, within: float) -> None:
         """Cancel, and wait for the functions' own cleaning up, so long and no longer."""
         self.cancel()
+        self._starter.close()
         if not self._tasks:
             return
         _, deaf = await asyncio.wait(self._tasks.values(), timeout=within)

@@ -193,12 +193,13 @@ class Client(Requests, Known):
         if out:
             self._write(out)
         notable = connection.take_notable()
+        if notable:
+            self._act(notable)  # decided before it is announced
         if messages:
-            self._delivery.tell(messages, len(data))
+            settled = len(notable) == len(messages) and not connection.questions and type(notable[-1]) is ControlRequest
+            self._delivery.tell(messages, len(data), quiet=settled)
             if self.options.on_message is not None:
                 self._tell_callback(messages)
-        if notable:
-            self._act(notable)
         if self._leaving.pending:
             self._leaving.heard()
 

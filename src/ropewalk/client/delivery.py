@@ -123,10 +123,10 @@ class Delivery:
 
     # -- messages
 
-    def tell(self, messages: list[Told], size: int) -> None:
-        """Hand out a batch. ``size``: the bytes that it came in."""
+    def tell(self, messages: list[Told], size: int, quiet: bool = False) -> None:
+        """Hand out a batch. ``size``: the bytes that it came in; ``quiet``: receivers need not be woken for it."""
         for box in self._receivers:
-            box.put(messages, size)
+            box.put(messages, size, quiet)
             self._hold_back(box)
         if self._queries:
             self._sort(messages)

@@ -37,13 +37,13 @@ class Mailbox:
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    def put(self, messages: Sequence[Told], size: int) -> None:
-        """``size``: the bytes that they came in."""
+    def put(self, messages: Sequence[Told], size: int, quiet: bool = False) -> None:
+        """``size``: the bytes that they came in. ``quiet``: they need nobody, so the reader gets them with what comes next."""
         self.messages.extend(messages)
         self.size += size
         if self.size > self._look_at:
             self._let_go()
-        if self._waiter is not None:
+        if self._waiter is not None and not quiet:
             self._wake()
 
     @property
