@@ -18,6 +18,8 @@ def main() -> int:
     given = words.parse_args()
     report = quick() if given.quick else full()
     print(report.text())
+    if not given.quick:
+        print(f"\nAll figures: {report.save()}")
     return 1 if given.strict and not report.reached else 0
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -43,19 +44,19 @@ class Report:
             head += (
                 f"\nThe machine was busy: readers waited for a core ({about['crowding']:.2f}× their CPU time). Trust CPU figures."
             )
-        return f"{head}\n\n{printed(self.rows)}\n\nAll figures: {FILE.relative_to(prepare.ROOT)}"
+        return f"{head}\n\n{printed(self.rows)}"
 
-    def save(self) -> None:
+    def save(self) -> Path:
+        """Write everything to the JSON file; returns it."""
         FILE.parent.mkdir(parents=True, exist_ok=True)
         found = {"about": self.about, "rows": [dataclasses.asdict(row) for row in self.rows], "figures": self.figures}
         FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        return FILE.relative_to(prepare.ROOT)
 
 
 def full() -> Report:
     """The run that the table is made from: the newest peer, all rounds."""
-    report = _run(FULL, prepare.newest_peer())
-    report.save()
-    return report
+    return _run(FULL, prepare.newest_peer())
 
 
 def quick() -> Report:
