@@ -105,6 +105,8 @@ async def connected(cli: PlayedCli, response: Line | None = None, **more: Any) -
         yield client
     finally:
         async with asyncio.timeout(GUARD):
+            while cli.cli.unheard and client.end is None:
+                await asyncio.sleep(0)
             await client.close()
 
 

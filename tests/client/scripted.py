@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ class ScriptedCli:
         self.project.mkdir()
         self.home.mkdir()
 
-    def options(self, rules: dict[str, list[Step]] | None = None, **more: Any) -> ClientOptions:
-        """``rules``: prompt → steps. ``version``, ``fault``: see docs/how-to/sim-claude.md; all else are options of the client."""
+    def options(self, rules: Mapping[str, Any] | None = None, **more: Any) -> ClientOptions:
+        """``rules``: prompt → steps. ``version`` and ``fault`` are for the CLI, the rest for the client."""
         told = [{"prompt": prompt, "steps": steps} for prompt, steps in (rules or {}).items()]
         self._scenario.write_text(json.dumps({"rule": told}))
         env = {

@@ -38,14 +38,15 @@ async def test_connect_send_answer_interrupt_disconnect_and_a_callback_for_each_
             rules,
             on_message=heard,
             on_question=asked,
-            on_connected=lambda: told.append(("connected", client.connected)),
+            on_connected=lambda: told.append(("connected", None)),
             on_disconnected=lambda gone: told.append(("disconnected", gone)),
             on_error=lambda error: told.append(("error", error)),
         )
     )
-    assert not client.connected
+    states = [client.connected]
     await client.connect()
-    assert client.connected and told.pop() == ("connected", True)
+    states.append(client.connected)
+    assert told.pop()[0] == "connected"
     client.prompt("make it")
     await ended.wait()
     assert [what.tool_name for kind, what in told if kind == "question"] == ["Bash"]
@@ -58,7 +59,8 @@ async def test_connect_send_answer_interrupt_disconnect_and_a_callback_for_each_
     assert ended.is_set() and len(results) == 2 and results[-1].interrupted
     await client.disconnect()
     gone = told[-1][1]
-    assert not client.connected and isinstance(gone, SessionGone) and gone.exit_code is not None
+    assert isinstance(gone, SessionGone) and gone.exit_code is not None
+    assert [*states, client.connected] == [False, True, False]
     assert not [what for kind, what in told if kind == "error"]
 
 
@@ -81,7 +83,9 @@ async def test_callbacks_that_raise_are_logged_and_reading_goes_on(caplog: pytes
         raise ZeroDivisionError
 
     cli = PlayedCli()
-    callbacks = dict.fromkeys(("on_message", "on_connected", "on_disconnected", "on_error", "on_question"), broken)
+    callbacks: dict[str, Any] = dict.fromkeys(
+        ("on_message", "on_connected", "on_disconnected", "on_error", "on_question"), broken
+    )
     with caplog.at_level(logging.ERROR, "ropewalk.client"):
         async with connected(cli, **callbacks) as client:
             query = client.query("go")
@@ -95,7 +99,8 @@ async def test_callbacks_that_raise_are_logged_and_reading_goes_on(caplog: pytes
 
 async def test_messages_that_a_callback_heard_do_not_pile_up_for_receive() -> None:
     """ours: a program that only listens must never make reading pause"""
-    cli, heard = PlayedCli(), []
+    cli = PlayedCli()
+    heard: list[Any] = []
     async with connected(cli, on_message=heard.append, max_unread=1000) as client:
         cli.say(*(text(str(number) * 100) for number in range(100)))
         query = client.query("go")
