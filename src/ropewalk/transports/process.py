@@ -127,6 +127,7 @@ class Process:
         self._loop.call_later(self._graces.quiet, self._look_for_silence, self._reads(), until)
         self.output.read_rest()
         self._stderr.read_rest()
+        self._pipe_closed()  # the usual order: both pipes ended before the exit was seen, and there is nothing to wait for
 
     def _pipe_closed(self) -> None:
         if self.gone.done() and not self.output.is_open and not self._stderr.is_open:
