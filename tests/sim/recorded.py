@@ -174,7 +174,8 @@ def _read_assistant(reading: Reading, line: Json) -> None:
             reading.last_message().extend([] if stop in reading.last_message() else [stop])
         elif line.get("error"):
             kept = [step for step in reading.turns[-1] if "fail" not in step]
-            reading.turns[-1] = [*kept, {"fail": _failure_of(line)}]
+            rejected = any(step.get("rate_limit", {}).get("status") == "rejected" for step in kept)
+            reading.turns[-1] = [*kept, {"fail": "limit" if rejected else _failure_of(line)}]
         return
     if line.get("aborted"):
         reading.deltas = line["message"]["content"][0]["text"]

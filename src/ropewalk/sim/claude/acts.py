@@ -16,7 +16,8 @@ from .session import Json, Usage
 
 if TYPE_CHECKING:
     from .program import Program
-    from .turn import Actor, Turn
+    from .actor import Actor
+    from .turn import Turn
 
 TASK_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
 LONG_RUN = 3.0

@@ -71,8 +71,9 @@ def _reported(turn: Turn, call: Call, task: Task, report: str) -> Outcome:
             "harnessSectionHash": "7b2d584d9e5bdb81",
             "resolvedModel": turn.session.model,
         }
+    note = [{"type": "text", "text": "(a note of the CLI)"}] if turn.traits.task_lines == "all" else []
     details |= {
-        "content": text,
+        "content": [*note, *text],
         "totalDurationMs": task.usage()["duration_ms"],
         "totalTokens": 120,
         "totalToolUseCount": task.tool_uses,

@@ -136,6 +136,11 @@ class Tasks:
         self.end(task, "stopped", task.description, turn=False)
         return True
 
+    def end_all(self) -> None:
+        """Leaving after an interrupted turn: 2.1.326 tells of what it ends (measured)."""
+        for task_id in list(self._alive):
+            self.stop(task_id)
+
     def stop_all(self) -> None:
         for task in list(self._alive.values()):
             self._cancel(task)

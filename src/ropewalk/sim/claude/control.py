@@ -155,13 +155,13 @@ class Control:
 
     def _reconnect(self, request_id: str, request: Json) -> None:
         server = self.program.mcp.servers.get(str(request.get("serverName")))
-        if server is None or (server.dynamic and not self.traits.newer_requests):
+        if server is None or (server.dynamic and not self.traits.knows_dynamic_servers):
             return self.no(request_id, f"Server not found: {request.get('serverName')}")
         return self.no(request_id, server.error) if server.error else self.yes(request_id)
 
     def _toggle(self, request_id: str, request: Json) -> None:
         server = self.program.mcp.servers.get(str(request.get("serverName")))
-        if server is None or (server.dynamic and not self.traits.newer_requests):
+        if server is None or (server.dynamic and not self.traits.knows_dynamic_servers):
             return self.no(request_id, f"Server not found: {request.get('serverName')}")
         if request.get("enabled") and server.error:
             server.status = "failed"

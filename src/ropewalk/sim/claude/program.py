@@ -77,7 +77,7 @@ class Program:
                 self.inbox.start()
             while await self._has_work():
                 await self._take_turn()
-            self.tasks.stop_all()
+            self.tasks.end_all() if self.last_interrupted else self.tasks.stop_all()
             self.control.stop()
         self._remember_cost()
         return 1 if self.last_failed and not self.stopping else 0

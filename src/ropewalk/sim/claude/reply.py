@@ -19,7 +19,7 @@ from .script import TOOLS, has_blocks
 from .session import Json, Usage
 
 if TYPE_CHECKING:
-    from .turn import Actor
+    from .actor import Actor
 
 
 @dataclass

@@ -16,7 +16,8 @@ from .session import Json
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
-    from .turn import Actor, Turn
+    from .actor import Actor
+    from .turn import Turn
 
 NO_ANSWER = (
     "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool call was not executed; "

@@ -27,6 +27,7 @@ class Traits:
     model_told: bool  # set_model answers {model} and says so in a user line
     newer_requests: bool  # the requests that only 2.1.326 knows
     stop_task: bool
+    knows_dynamic_servers: bool  # mcp_reconnect and mcp_toggle find servers of mcp_set_servers
     stop_task_told: bool  # stop_task: task_updated + task_notification, also success for unknown ids
     apply_flag_settings: bool
     # Questions
@@ -111,6 +112,7 @@ V37 = Traits(
     model_told=False,
     newer_requests=False,
     stop_task=False,
+    knows_dynamic_servers=False,
     stop_task_told=False,
     apply_flag_settings=False,
     rich_questions=False,
@@ -177,6 +179,7 @@ V62 = replace(
     double_mode_answer=False,
     hook_before_question=False,
     stop_task=True,
+    knows_dynamic_servers=True,
     apply_flag_settings=True,
     rate_limit_lines=True,
     task_lines="some",
