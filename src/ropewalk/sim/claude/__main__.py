@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from . import faults, flags, launch, scenario
 from .ledger import Ledger
 from .program import Program
 from .versions import DEFAULT, VERSIONS, Traits, traits_of
-from .wire import Pipes, Wire
+from .wire import Pipes, Road, Wire
 
 DEMO = "demo"
 
@@ -34,22 +35,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (scenario.ScenarioError, faults.FaultError) as error:
         return _refuse(f"sim claude: {error}", 2)
     except launch.NoSuchSession as missing:
-        _wire().send(missing.line)
+        _wire(Pipes()).send(missing.line)
         return _refuse(missing.words, 1)
     _leave_on_signals()
     return asyncio.run(_run(asked, story, started, orders))
 
 
 async def _run(asked: flags.Flags, story: scenario.Scenario, started: launch.Launch, orders: list[faults.Order]) -> int:
-    program = Program(asked, story, started, _wire(), orders, _speed())
+    program = Program(asked, story, started, _wire(_road(asked, started.session.traits)), orders, _speed())
     if program.traits.sigint_result:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, program.stopped_by_signal)
     return await program.run()
 
 
-def _wire() -> Wire:
+def _wire(road: Road) -> Wire:
     path = os.environ.get("ROPEWALK_SIM_LEDGER")
-    return Wire(Pipes(), Ledger(path) if path else None)
+    return Wire(road, Ledger(path) if path else None)
+
+
+def _road(asked: flags.Flags, traits: Traits) -> Road:
+    """The standard pipes, or a link; the library for links is imported only then."""
+    if asked.sdk_url is None:
+        return Pipes()
+    road: Road = importlib.import_module(".links", __package__).road(asked.sdk_url, traits.version, _speed())
+    return road
 
 
 def _traits(story: scenario.Scenario) -> Traits:
