@@ -8,9 +8,9 @@ Json = dict[str, Any]
 
 TELLING = frozenset({
     "type", "subtype", "status", "state", "is_error", "terminal_reason", "stop_reason", "permissionMode", "error_code", "mode",
-    "decision", "source", "reason_type", "non_execution_kind", "isReplay", "isSynthetic", "num_turns", "result_index", "task_type",
-    "trigger", "behavior", "destination", "tool_name", "name", "role", "hook_event_name", "method", "callback_id", "level", "index",
-    "requires_user_interaction", "aborted", "canRewind", "cancelled", "api_error_status",
+    "decision", "source", "reason_type", "non_execution_kind", "isReplay", "isSynthetic", "num_turns", "result_index",
+    "task_type", "trigger", "behavior", "destination", "tool_name", "name", "role", "hook_event_name", "method", "callback_id",
+    "level", "index", "requires_user_interaction", "aborted", "canRewind", "cancelled", "api_error_status",
 })  # fmt: skip
 """Keys whose values are compared, not only their kind."""
 

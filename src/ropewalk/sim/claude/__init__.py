@@ -1,1 +1,1 @@
-"""sim claude: a scripted stand-in for the Claude Code CLI. Refuses to think: every word that it says stands in a scenario file."""
+"""sim claude: a scripted stand-in for the Claude Code CLI. Refuses to think: its words stand in a scenario file."""

@@ -15,8 +15,8 @@ from .scenario import Step
 from .session import Json, Usage
 
 if TYPE_CHECKING:
-    from .program import Program
     from .actor import Actor
+    from .program import Program
     from .turn import Turn
 
 TASK_TOOLS = frozenset({"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
@@ -88,7 +88,7 @@ async def carry_out(turn: Turn, actor: Actor, call: Call) -> Outcome:
     if call.name in TASK_TOOLS:
         return turn.program.todo_list.act(call, turn.session)
     if call.name == "AskUserQuestion" and turn.traits.choice_checked and "questions" not in call.given:
-        words = "<tool_use_error>InputValidationError: AskUserQuestion failed: the required parameter `questions` is missing</tool_use_error>"
+        words = "<tool_use_error>InputValidationError: the required parameter `questions` is missing</tool_use_error>"
         return Outcome(words, words, error=True, source="permission_updated_input_invalid")
     if call.name == "StructuredOutput" and turn.program.schema is not None:
         return _structured(turn, call)
@@ -151,7 +151,7 @@ async def _bash(turn: Turn, call: Call) -> Outcome:
         raise
     if told:
         turn.program.tasks.notify_quietly(task, "completed")
-    if not turn.traits.rich_results and not outcome.error:
+    if turn.traits.small_calls and not outcome.error:
         turn.pay(turn.traits.small_model, Usage(100, 20), main=False)
     return outcome
 
@@ -194,7 +194,7 @@ def _bash_beside(turn: Turn, call: Call) -> Outcome:
     )
     if turn.traits.rich_results:
         words += ". You will be notified when it completes. To check interim output, use Read on that file path."
-    else:
+    elif turn.traits.small_calls:
         turn.pay(turn.traits.small_model, Usage(100, 20), main=False)
     details = outcomes.bash_details(call, turn.session, "", "") | {"backgroundTaskId": task.id}
     return Outcome(words, details, marked=True)

@@ -12,7 +12,7 @@ from .session import Json
 
 @dataclass
 class Call:
-    """``given`` is the input as it stands now (an answer may change it), ``shown`` what the assistant line shows when that differs.
+    """``given`` is the input as it stands now (an answer may change it), ``shown`` what the assistant line shows instead.
 
     ``asked`` is a question that was put early, ``done`` a call that was carried out while its message still streamed.
     """

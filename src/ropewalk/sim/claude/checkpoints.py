@@ -1,4 +1,4 @@
-"""File checkpoints for ``rewind_files``: what files held before each prompt's edits. Refuses more than the files it saw change."""
+"""File checkpoints for ``rewind_files``: what files held before each prompt's edits. Refuses files that it did not see change."""
 
 from __future__ import annotations
 

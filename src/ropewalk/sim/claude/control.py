@@ -1,4 +1,4 @@
-"""Requests of the controller and their answers: the classic ones. Refuses what the version does not know, in the version's manner."""
+"""Requests of the controller and their answers: the classic ones. Refuses what the version does not know, in its manner."""
 
 from __future__ import annotations
 

@@ -40,15 +40,16 @@ FAILURES: dict[str, Failure] = {
         "invalid_request_error", reason="prompt_too_long",
     ),
     "400": Failure(
-        400, False, "invalid_request", "unknown", "API Error: 400 bad", _answer(400, "invalid_request_error", "bad"), "invalid_request_error"
+        400, False, "invalid_request", "unknown", "API Error: 400 bad", _answer(400, "invalid_request_error", "bad"),
+        "invalid_request_error",
     ),
     "401": Failure(
         401, True, "authentication_failed", "authentication_failed", "Invalid API key · Fix external API key",
         "Invalid API key · Fix external API key", "authentication_error",
     ),
     "429": Failure(
-        429, True, "rate_limit", "unknown", "API Error: Request rejected (429) · slow down", _answer(429, "rate_limit_error", "slow down"),
-        "rate_limit_error",
+        429, True, "rate_limit", "unknown", "API Error: Request rejected (429) · slow down",
+        _answer(429, "rate_limit_error", "slow down"), "rate_limit_error",
     ),
     "500": Failure(
         500, True, "server_error", "unknown", "API Error: 500 Internal server error.",
@@ -60,7 +61,8 @@ FAILURES: dict[str, Failure] = {
     ),
     "connection": Failure(
         None, True, "server_error", "unknown", "API Error: Connection refused (ECONNREFUSED)",
-        "API Error: Unable to connect to API. Check your internet connection", retry_word="unknown", api_error="connection_failed",
+        "API Error: Unable to connect to API. Check your internet connection", retry_word="unknown",
+        api_error="connection_failed",
     ),
     "blocked": Failure(
         None, False, "invalid_request", "invalid_request", "Prompt is too long", "Prompt is too long", reason="blocking_limit",
@@ -70,7 +72,8 @@ FAILURES: dict[str, Failure] = {
         "Not logged in · Please run /login",
     ),
     "limit": Failure(
-        429, False, "rate_limit", "rate_limit", "You've hit your limit", "You've hit your limit", "rate_limit_error", api_error="rate_limit",
+        429, False, "rate_limit", "rate_limit", "You've hit your limit", "You've hit your limit", "rate_limit_error",
+        api_error="rate_limit",
     ),
 }  # fmt: skip
 
@@ -120,6 +123,12 @@ def give_up(turn: Turn, failure: Failure, words: str | None = None) -> Ending:
     told: Json = {"api_error_type": failure.api_type} if failure.api_type else {}
     told |= {"api_error": failure.api_error} if failure.api_error else {}
     return Ending(
-        is_error=True, more=told if rich else {}, text=text, reason=failure.reason, stop_reason="stop_sequence", api_status=failure.status, timed=False,
+        is_error=True,
+        text=text,
+        reason=failure.reason,
+        stop_reason="stop_sequence",
+        api_status=failure.status,
+        timed=False,
         counts_usage=False,
-    )  # fmt: skip
+        more=told if rich else {},
+    )

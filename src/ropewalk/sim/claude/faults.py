@@ -126,7 +126,7 @@ def _ignore_term(params: Params, wire: Wire) -> None:
 
 
 def _leave_child(params: Params, wire: Wire) -> None:
-    """``way``: child (same group), setsid (own session), double_fork (own session, parent gone). ``hold``: keeps our pipes open."""
+    """``way``: child (our group), setsid (own session), double_fork (own session, parent gone). ``hold``: keeps our pipes."""
     way, seconds, hold = str(params.get("way", "child")), str(params.get("seconds", 600)), bool(params.get("hold", False))
     pipe = None if hold else subprocess.DEVNULL
     command = [sys.executable, "-c", HOLDER, seconds]

@@ -62,7 +62,8 @@ SWITCHES = {
 }  # fmt: skip
 VALUES = {
     "--output-format": "output_format", "--input-format": "input_format", "--permission-prompt-tool": "prompt_tool",
-    "--permission-mode": "mode", "--session-id": "session_id", "-r": "resume", "--resume": "resume", "--resume-session-at": "resume_at",
+    "--permission-mode": "mode", "--session-id": "session_id", "-r": "resume", "--resume": "resume",
+    "--resume-session-at": "resume_at",
     "--max-turns": "max_turns", "--max-budget-usd": "max_budget", "--json-schema": "json_schema", "--model": "model",
     "--settings": "settings", "--system-prompt": "system_prompt", "--append-system-prompt": "append_system_prompt",
     "--sdk-url": "sdk_url",

@@ -1,4 +1,4 @@
-"""What the CLI says of itself: ``system/init`` of each turn and the answer to ``initialize``. Refuses to differ in keys between runs."""
+"""What the CLI says of itself: ``system/init`` of each turn and the answer to ``initialize``. Refuses to vary its keys."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .session import Json
 from .versions import Traits
 
 INIT_CAPABILITIES = (
-    "interrupt_receipt_v1", "interrupt_cancel_queued_v1", "interrupt_send_now_v1", "interrupt_requeue_taken_v1", "msg_lifecycle_v1",
-    "request_marker_lists_v1",
+    "interrupt_receipt_v1", "interrupt_cancel_queued_v1", "interrupt_send_now_v1", "interrupt_requeue_taken_v1",
+    "msg_lifecycle_v1", "request_marker_lists_v1",
 )  # fmt: skip
 HOST_CAPABILITIES = (
     "ui_surface_v1",
@@ -45,19 +45,24 @@ def init(lines: Lines, tools: Sequence[str], servers: Sequence[Json], prompt_uui
     }
     if traits.version != "2.1.37":
         line["fast_mode_state"] = "off"
+    if traits.on_the_way:
+        line |= {"analytics_disabled": True, "memory_paths": _memory(lines)}
     return line | _newer_init(lines, prompt_uuids) if traits.rich_results else line
+
+
+def _memory(lines: Lines) -> Json:
+    return {"auto": f"{lines.session.config_dir}/projects/{lines.session.cwd.replace('/', '-')}/memory/"}
 
 
 def _newer_init(lines: Lines, prompt_uuids: Sequence[str]) -> Json:
     session = lines.session
-    folder = session.cwd.replace("/", "-")
     more: Json = {
         "terminal_slash_commands": ["doctor", "color"],
         "plugins": [{"name": "cc-plugin-agents-md", "path": "builtin", "source": "cc-plugin-agents-md@builtin"}],
         "capabilities": list(INIT_CAPABILITIES),
         "analytics_disabled": True,
         "product_feedback_disabled": True,
-        "memory_paths": {"auto": f"{session.config_dir}/projects/{folder}/memory/"},
+        "memory_paths": _memory(lines),
         "original_cwd": session.cwd,
         "additional_directories": list(session.directories),
         "messaging_socket_path": f"/tmp/cc-socks/{os.getpid()}.sock",
@@ -75,13 +80,15 @@ def _newer_init(lines: Lines, prompt_uuids: Sequence[str]) -> Json:
 def initialize_response(lines: Lines, busy: bool) -> Json:
     session, traits = lines.session, lines.traits
     answer: Json = {"commands": [_command(name, traits) for name in traits.slash_commands]}
-    if traits.rich_results:
+    if traits.rich_results or traits.on_the_way:
         answer["agents"] = [{"name": name, "description": f"The {name} agent."} for name in traits.agents]
     answer |= {"output_style": "default", "available_output_styles": list(traits.output_styles)}
     if traits.rich_results:
         answer["user_output_styles_dir"] = f"{session.config_dir}/output-styles"
     answer["models"] = [_model(name, traits) for name in ("default", "opus", "haiku")]
     answer["account"] = {"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY"}
+    if traits.on_the_way:
+        answer["account"]["apiProvider"] = "firstParty"
     if traits.version != "2.1.37":
         answer["pid"] = os.getpid()
     return answer | _newer_answer(lines, busy) if traits.rich_results else answer

@@ -91,7 +91,7 @@ class Hooks:
     def _failed(self, hook: Hook, error: str) -> None:
         self._program.complain(f"Error in hook callback {hook.callback_id}: {error}")
         if self._program.traits.decision_lines:
-            words = f"{hook.event}: Hook callback {hook.callback_id} failed: the SDK host replied with an error. It was treated as empty."
+            words = f"{hook.event}: Hook callback {hook.callback_id} failed: the host replied with an error; treated as empty."
             fields = {"content": words, "level": "warning", "tag": "hook_callback_failed"}
             self._program.say(self._program.lines.system("informational", fields))
 

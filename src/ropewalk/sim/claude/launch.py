@@ -84,6 +84,6 @@ def _not_an_id(traits: Traits, asked: str) -> str:
             f'<session-id|title>. Provided value "{asked}" is not a UUID and does not match any session title.'
         )
     return (
-        "Error: --resume requires a valid session ID when used with --print. Usage: claude -p --resume <session-id>. Session IDs must "
-        f'be in UUID format (e.g., 550e8400-e29b-41d4-a716-446655440000). Provided value "{asked}" is not a valid UUID'
+        "Error: --resume requires a valid session ID when used with --print. Usage: claude -p --resume <session-id>. Session IDs "
+        f'must be in UUID format (e.g., 550e8400-e29b-41d4-a716-446655440000). Provided value "{asked}" is not a valid UUID'
     )

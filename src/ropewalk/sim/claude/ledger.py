@@ -1,8 +1,8 @@
 """What went over the wire, noted before it happened. Refuses to edit: lines are only appended.
 
 One JSON object a line: ``{"n": 7, "dir": "out", "at": 1731920000.123, "pid": 4711, "size": 85, "sha256": "…", "line": "…"}``.
-``dir`` is ``in`` (noted before it is acted on) or ``out`` (noted before it is written). ``line`` holds the bytes as text; when they
-are no UTF-8, ``base64`` holds them instead; over `KEPT_WHOLE` bytes neither is kept and ``size`` and ``sha256`` speak for them.
+``dir`` is ``in`` (noted before it is acted on) or ``out`` (noted before it is written). ``line`` holds the bytes as text; when
+they are no UTF-8, ``base64`` holds them instead; over `KEPT_WHOLE` bytes neither is kept: ``size`` and ``sha256`` speak.
 ``n`` counts from 1 in each process; several processes may share a file (each entry is one write with O_APPEND).
 """
 

@@ -76,7 +76,7 @@ class Lines:
             "parent_tool_use_id": parent,
             **self._ids(),
         }
-        if self.traits.timestamps:
+        if self.traits.timestamps or self.traits.on_the_way:
             line["timestamp"] = stamp()
         return line | more
 
@@ -96,6 +96,8 @@ class Lines:
         line["uuid"] = self.session.new_id()
         if self.traits.rich_results:
             line |= {**(more or {}), "api_message_id": message_id}
+        elif self.traits.on_the_way and event["type"] == "message_start":
+            line["ttft_ms"] = 1
         return line
 
     def lifecycle(self, prompt_uuid: str, state: str) -> Json:

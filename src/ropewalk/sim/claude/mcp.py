@@ -1,4 +1,4 @@
-"""MCP servers that live in the controller: the handshake and the calls over ``mcp_message``. Refuses other kinds: those only fail."""
+"""MCP servers that live in the controller: the handshake and the calls over ``mcp_message``. Refuses other kinds: they fail."""
 
 from __future__ import annotations
 

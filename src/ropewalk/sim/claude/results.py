@@ -60,6 +60,8 @@ def _older(lines: Lines, tally: Tally, ending: Ending, spent: int) -> Json:
     line |= {"permission_denials": tally.denials, "uuid": session.new_id()}
     if ending.subtype != "success":
         line["errors"] = ending.errors
+    if lines.traits.on_the_way and ending.reason is not None:
+        line |= {"api_error_status": ending.api_status, "fast_mode_state": "off", "terminal_reason": ending.reason}
     return line
 
 

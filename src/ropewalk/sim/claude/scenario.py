@@ -67,9 +67,9 @@ class Scenario:
 Keys = dict[str, tuple[type, ...]]
 TEXT, FLAG, NUMBER, LIST, TABLE = (str,), (bool,), (int, float), (list,), (dict,)
 TOOL_KEYS: Keys = {
-    "input": TABLE, "result": (str, list), "error": FLAG, "run": FLAG, "ask": FLAG, "suggestions": LIST, "reason": TEXT, "path": TEXT,
-    "lasts": NUMBER, "agent": LIST, "then": LIST, "if_denied": LIST, "details": (dict, str, list), "id": TEXT, "with_question": TABLE,
-    "fails_as": TEXT,
+    "input": TABLE, "result": (str, list), "error": FLAG, "run": FLAG, "ask": FLAG, "suggestions": LIST, "reason": TEXT,
+    "path": TEXT, "lasts": NUMBER, "agent": LIST, "then": LIST, "if_denied": LIST, "details": (dict, str, list), "id": TEXT,
+    "with_question": TABLE,
 }  # fmt: skip
 KINDS: dict[str, tuple[tuple[type, ...], Keys]] = {
     "text": (TEXT, {"pace": NUMBER}),
@@ -106,8 +106,8 @@ KINDS: dict[str, tuple[tuple[type, ...], Keys]] = {
 """Each kind of step: what its own value may be, and which keys may stand beside it."""
 NESTED = {"together", "agent", "then", "if_denied"}
 TOP: Keys = {
-    "version": TEXT, "model": TEXT, "pace": NUMBER, "closing": TEXT, "title": TEXT, "rule": LIST, "otherwise": LIST, "start": LIST,
-    "side_answers": LIST,
+    "version": TEXT, "model": TEXT, "pace": NUMBER, "closing": TEXT, "title": TEXT, "rule": LIST, "otherwise": LIST,
+    "start": LIST, "side_answers": LIST,
 }  # fmt: skip
 RULE: Keys = {"prompt": TEXT, "regex": TEXT, "times": (int,), "steps": LIST}
 

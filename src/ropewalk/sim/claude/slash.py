@@ -19,7 +19,7 @@ SUMMARY = (
     "The summary below covers the earlier portion of the conversation.\n\n{summary}"
 )
 COUNTED = 9
-"""num_turns of a local command on 2.1.37 and 2.1.62 counts the whole history; it says nothing, and here it is one of the seen values."""
+"""num_turns of a local command on 2.1.37 and 2.1.62 counts the whole history: any number is as good."""
 
 
 def is_local(turn: Turn, prompt: Prompt) -> bool:

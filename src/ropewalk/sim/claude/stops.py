@@ -20,8 +20,8 @@ CUT = (
 RESUME = "Output token limit hit. Resume directly — no apology, no recap of what you were doing."
 NOTED = "Your response above was stopped by a safety classifier — this is not a tool or API error."
 REFUSED = Failure(
-    None, False, "invalid_request", "invalid_request", "API Error: unable to respond to this request", "API Error: Claude Code is unable "
-    "to respond to this request, which appears to violate our Usage Policy",
+    None, False, "invalid_request", "invalid_request", "API Error: unable to respond to this request",
+    "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy",
 )  # fmt: skip
 
 

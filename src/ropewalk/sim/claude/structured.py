@@ -14,7 +14,8 @@ RETRIES = 5
 """Bad tries after which the turn fails (measured, all versions)."""
 REMINDER = "[Structured output required] You have not called the StructuredOutput tool. Call it now to complete this request."
 TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,), "array": (list,), "object": (dict,), "null": (type(None),),
+    "string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,), "array": (list,), "object": (dict,),
+    "null": (type(None),),
 }  # fmt: skip
 
 

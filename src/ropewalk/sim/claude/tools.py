@@ -23,7 +23,10 @@ NO_ANSWER = (
     "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool call was not executed; "
     "other configured hooks may not have completed."
 )
-ASIDE = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed."
+ASIDE = (
+    "The user doesn't want to take this action right now. "
+    "STOP what you are doing and wait for the user to tell you how to proceed."
+)
 Finish = Callable[[], None]
 
 
@@ -135,7 +138,7 @@ class Tools:
         self.turn.program.hooks.put("PermissionRequest", fields, call, self.turn.prompt_id)
 
     def _request(self, actor: Actor, call: Call, decision: Decision) -> Json:
-        rich = self.traits.rich_questions
+        rich = self.traits.rich_questions or self.traits.on_the_way
         request: Json = {"subtype": "can_use_tool", "tool_name": call.name}
         if rich:
             request["display_name"] = call.name
@@ -150,7 +153,7 @@ class Tools:
             request["decision_reason"] = decision.reason
         request |= decision.more
         request["tool_use_id"] = call.id
-        if rich and call.name in permission.INTERACTIVE:
+        if self.traits.rich_questions and call.name in permission.INTERACTIVE:
             request["requires_user_interaction"] = True
         if actor.agent_id:
             request["agent_id"] = actor.agent_id

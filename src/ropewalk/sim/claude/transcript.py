@@ -1,7 +1,7 @@
 """The session's file: what was said, kept for --resume. Refuses to replay it on the wire (no real CLI does).
 
-One JSON object a line in ``<config>/projects/<folder with dashes>/<session id>.jsonl``: the prompts, the assistant and user lines,
-and, at a clean end, the money spent.
+One JSON object a line in ``<config>/projects/<folder with dashes>/<session id>.jsonl``: the prompts, the assistant and user
+lines, and, at a clean end, the money spent.
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ class Turn:
             await self._begin()
             await self.converse(self.actor)
             await self._stop_hooks()
-            ending = Ending(text=self.actor.text, stop_reason=self.actor.stop_reason if self.traits.rich_results else None)
+            told = self.traits.rich_results or self.traits.on_the_way
+            ending = Ending(text=self.actor.text, stop_reason=self.actor.stop_reason if told else None)
         except StopTurn as stop:
             ending = stop.ending
         except asyncio.CancelledError:

@@ -14,6 +14,7 @@ class Traits:
     """One version's habits. The comments say what the other value would mean."""
 
     version: str
+    on_the_way: bool  # 2.1.120: some of what 2.1.326 says (reasons of results, agents, times), not the rest
     # What kills it
     strict_types: bool  # an unknown `type`, a blank line, control_cancel_request: exit 1 (else skipped)
     dies_on_approved: bool  # {approved: true}, a response without `response`: exit 1 (else ignored)
@@ -80,6 +81,7 @@ class Traits:
     # Words
     model: str
     small_model: str
+    small_calls: bool  # a small model is asked about each command that ran
     context_window: int
     max_output: int
     price: tuple[float, float]  # USD per million tokens in, out (as these CLIs counted our scripted calls)
@@ -101,6 +103,7 @@ _NEW_TOOLS = (
 
 V37 = Traits(
     version="2.1.37",
+    on_the_way=False,
     strict_types=True,
     dies_on_approved=True,
     assistant_breaks=False,
@@ -160,6 +163,7 @@ V37 = Traits(
     modes=("acceptEdits", "bypassPermissions", "default", "delegate", "dontAsk", "plan"),
     model="claude-sonnet-4-5-20250929",
     small_model="claude-haiku-4-5-20251001",
+    small_calls=True,
     context_window=200_000,
     max_output=64_000,
     price=(5.0, 25.0),
@@ -191,7 +195,7 @@ V62 = replace(
     agents=("general-purpose", "statusline-setup", "Explore", "Plan"),
 )
 
-V120 = replace(V62, version="2.1.120")
+V120 = replace(V62, version="2.1.120", on_the_way=True, requesting=True, small_calls=False)
 
 V326 = replace(
     V62,
@@ -246,6 +250,7 @@ V326 = replace(
     modes=("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"),
     model="claude-opus-5-5",
     small_model="claude-haiku-4-5",
+    small_calls=False,
     context_window=1_000_000,
     max_output=128_000,
     price=(4.0, 20.0),
