@@ -73,7 +73,8 @@ class Connection:
     """See the module. ``new_id`` gives ids for requests and prompts (UUID texts).
 
     ``lazy``: deltas, answers and tool results come as ``LazyMessage``, typed on access. ``link``: the road can break and repeat
-    itself (``--sdk-url``), so lines are told apart by uuid. ``known_cost``: the total that the session had before a resume.
+    itself (``--sdk-url``), so lines are told apart by uuid. ``known_cost``: the total that the session had before a resume; 0
+    when its process was killed, since the CLI then counts anew.
     """
 
     __slots__ = (
