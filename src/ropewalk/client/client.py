@@ -31,6 +31,7 @@ from .options import ClientOptions, initialize_fields
 from .query import Query
 from .requests import Requests
 from .roads import open_road
+from .why import why_gone
 
 log = logging.getLogger("ropewalk.client")
 
@@ -138,13 +139,13 @@ class Client(Requests, Known):
         return sent
 
     def receive(self) -> AsyncGenerator[Told, None]:
-        """Every message from now on, beginning with those that nobody has read yet. Ends with the session.
+        """Every message from the first step of the loop on, beginning with those that nobody has read yet. Ends with the session.
 
         What is unread when you leave the loop waits for the next ``receive``. Raises ``SessionGone`` when the process ended
         without being asked to.
         """
-        box = self._delivery.open_receiver()
-        return watched(lambda watch: self._received(box, watch), lambda: self._delivery.close_receiver(box))
+        opened: list[Mailbox] = []
+        return watched(lambda watch: self._received(opened, watch), lambda: self._delivery.close_receivers(opened))
 
     @property
     def dropped(self) -> int:
@@ -171,6 +172,14 @@ class Client(Requests, Known):
         """
         self._check_alive()
         return await self._ask(subtype, fields, self.options.request_timeout if within is None else within)
+
+    async def mcp_set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Replace the servers that the CLI runs: {added, removed, errors}. Those of ``mcp_servers`` that run here stay.
+
+        They have to be named again each time: the CLI lets go of every server that is not (measured on all versions).
+        """
+        ours = {name: {"type": "sdk", "name": name} for name in self._desk.names}
+        return await self.control_request("mcp_set_servers", servers={**ours, **servers})
 
     def keep_alive(self) -> None:
         """A line that only says that we are here."""
@@ -209,7 +218,8 @@ class Client(Requests, Known):
             self._flush()
 
     def ended(self, end: End) -> None:
-        gone = self._gone = SessionGone(self._why(end), end.code, end.stderr)
+        turn = self._connection.last_turn
+        gone = self._gone = SessionGone(why_gone(end, turn.result if turn else None, self.options), end.code, end.stderr)
         rest = self._connection.receive_eof(gone)
         self._delivery.tell(rest, sum(len(message.raw) for message in rest))
         if self.options.on_message is not None:
@@ -260,7 +270,9 @@ class Client(Requests, Known):
         for name, words in errors.items():
             self._on_error(RequestFailed("", "mcp_set_servers", f"{name}: {words}"))
 
-    async def _received(self, box: Mailbox, watch: Watch) -> AsyncGenerator[Told, None]:
+    async def _received(self, opened: list[Mailbox], watch: Watch) -> AsyncGenerator[Told, None]:
+        box = self._delivery.open_receiver()
+        opened.append(box)
         try:
             while await box.more():
                 waiting = box.messages
@@ -269,7 +281,7 @@ class Client(Requests, Known):
                     waiting = box.messages
                 self._delivery.relieved()
         finally:
-            self._delivery.close_receiver(box)
+            self._delivery.close_receivers(opened)
 
     async def _interrupt(self, within: float) -> dict[str, Any]:
         turns = self._connection.turns
@@ -380,12 +392,6 @@ class Client(Requests, Known):
             raise SessionGone("the session is being closed by this program")
         if self._transport is None:
             raise LocalProtocolError("not connected: use `async with Client(…)` or `await client.connect()` first")
-
-    def _why(self, end: End) -> str:
-        turn = self._connection.last_turn
-        if turn is not None and turn.result.failed and not turn.result.num_turns and turn.result.errors:
-            return f"{end.why}: {'; '.join(turn.result.errors)}"
-        return end.why
 
     def _on_error(self, error: Exception) -> None:
         if self.options.on_error is not None:
