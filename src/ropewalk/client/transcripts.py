@@ -58,13 +58,12 @@ def transcript_path(cwd: str | os.PathLike[str], session_id: str, config_dir: st
     ``config_dir``: the CLI's own folder, else $CLAUDE_CONFIG_DIR, else ~/.claude. Read it with ``read_transcript``.
     """
     projects = _config_folder(config_dir) / "projects"
-    name = project_name(cwd)
+    name, file = project_name(cwd), f"{session_id}.jsonl"
     if len(name) > LONGEST:
-        cut = name[:LONGEST]
-        for folder in sorted(projects.glob(f"{cut}-*")) if projects.is_dir() else ():
-            if (folder / f"{session_id}.jsonl").exists():
-                return folder / f"{session_id}.jsonl"
-    return projects / name / f"{session_id}.jsonl"
+        name = name[:LONGEST]
+        folders = (folder for folder in sorted(projects.glob(f"{name}*")) if (folder / file).exists())
+        return next(folders, projects / name) / file
+    return projects / name / file
 
 
 def find_transcript(session_id: str, config_dir: str | os.PathLike[str] | None = None) -> Path | None:
