@@ -101,10 +101,13 @@ class Delivery:
             box.end(self._error)
         return box
 
-    def close_receiver(self, box: Mailbox) -> None:
-        """What it left unread waits for the next one. Harmless when done before."""
-        if box not in self._receivers:
-            return
+    def close_receivers(self, boxes: list[Mailbox]) -> None:
+        """What they left unread waits for the next one. Harmless when done before."""
+        for box in boxes:
+            if box in self._receivers:
+                self._close_receiver(box)
+
+    def _close_receiver(self, box: Mailbox) -> None:
         self._receivers.remove(box)
         if box.messages and not self._receivers and self._keeps:
             box.put(list(self._backlog.messages), self._backlog.size)

@@ -62,7 +62,7 @@ class _Spare:
         asyncio.tasks._enter_task(self._loop, self.task)
         try:
             waits_for = self._context.run(work.send, None)
-        except StopIteration:
+        except (StopIteration, asyncio.CancelledError):  # it is done, or cancelled itself; either way it has said what it had to
             return None
         finally:
             asyncio.tasks._leave_task(self._loop, self.task)

@@ -22,9 +22,12 @@ LIMIT = 64 * 1024 * 1024
 HARD = 4
 """Times the limit at which reading from the CLI pauses: only lines that nothing repeats are left by then."""
 
+SOON = 0.02
+"""Seconds within which a reader is woken for messages that need nobody: a question that was answered already."""
+
 
 class Mailbox:
-    __slots__ = ("_error", "_limit", "_look_at", "_waiter", "dropped", "ended", "messages", "size")
+    __slots__ = ("_error", "_limit", "_look_at", "_soon", "_waiter", "dropped", "ended", "messages", "size")
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.messages: deque[Any] = deque()
@@ -36,15 +39,19 @@ class Mailbox:
         self._look_at = limit
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
 
     def put(self, messages: Sequence[Told], size: int, quiet: bool = False) -> None:
-        """``size``: the bytes that they came in. ``quiet``: they need nobody, so the reader gets them with what comes next."""
+        """``size``: the bytes that they came in. ``quiet``: they need nobody, so the reader gets them with others, but soon."""
         self.messages.extend(messages)
         self.size += size
         if self.size > self._look_at:
             self._let_go()
-        if self._waiter is not None and not quiet:
-            self._wake()
+        if self._waiter is not None:
+            if not quiet:
+                self._wake()
+            elif self._soon is None:
+                self._soon = self._waiter.get_loop().call_later(SOON, self._wake)
 
     @property
     def full(self) -> bool:
@@ -78,6 +85,9 @@ class Mailbox:
             self.dropped += 1
 
     def _wake(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
