@@ -336,7 +336,7 @@ def test_an_init_with_odd_lists_keeps_what_fits() -> None:
     assert message.slash_commands == ["a"] and [server.name for server in message.mcp_servers] == ["y"]
 
 
-@pytest.mark.parametrize("value", [object(), {"a": object()}, {1, object()}, print], ids=repr)
+@pytest.mark.parametrize("value", [object(), {"a": object()}, {1, object()}, print], ids=["object", "inside", "set", "function"])
 def test_what_json_has_no_word_for_can_not_be_said(value: Any) -> None:
     """ours"""
     with pytest.raises(LocalProtocolError):
