@@ -43,6 +43,7 @@ class Sim:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
             env=kept | setting | dict(environment), start_new_session=True,
         )  # fmt: skip
+        self.home = str(home)
         self.said: list[Json] = []
         self.raw: list[bytes] = []
         self.errors: list[str] = []
@@ -65,6 +66,17 @@ class Sim:
         for row in self.process.stderr:
             self.errors.append(row.decode(errors="replace").rstrip("\n"))
 
+    def next_row(self, guard: float = GUARD) -> bytes:
+        """The next line as it came, JSON or not."""
+        row = self._arrived.get(timeout=guard)
+        assert row is not None, f"the output has ended; stderr {self.errors[-5:]}"
+        self.raw.append(row)
+        return row
+
+    def output_ended(self) -> bool:
+        """Has every holder of stdout let go?"""
+        return not self._readers[0].is_alive()
+
     def next_line(self, guard: float = GUARD) -> Json | None:
         """The next line that it says; None when the output has ended or nothing came in time."""
         try:
@@ -77,7 +89,7 @@ class Sim:
         self.raw.append(row)
         try:
             line = json.loads(row)
-        except ValueError:
+        except (ValueError, RecursionError):
             line = {"type": "(no JSON)"}
         self.said.append(line)
         return line if isinstance(line, dict) else {"type": "(no object)"}

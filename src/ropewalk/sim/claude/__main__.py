@@ -13,7 +13,7 @@ from . import faults, flags, launch, scenario
 from .ledger import Ledger
 from .program import Program
 from .versions import DEFAULT, VERSIONS, Traits, traits_of
-from .wire import Pipes, Road, Wire
+from .wire import Answer, Pipes, Road, Wire
 
 DEMO = "demo"
 
@@ -55,6 +55,8 @@ def _wire(road: Road) -> Wire:
 
 def _road(asked: flags.Flags, traits: Traits) -> Road:
     """The standard pipes, or a link; the library for links is imported only then."""
+    if asked.output_format != "stream-json":
+        return Answer(whole=asked.output_format == "json")
     if asked.sdk_url is None:
         return Pipes()
     road: Road = importlib.import_module(".links", __package__).road(asked.sdk_url, traits.version, _speed())

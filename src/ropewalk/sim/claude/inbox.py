@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ class Inbox:
         self._ended = False
 
     def start(self) -> None:
+        if self._program.flags.input_format == "text":
+            self._one_prompt()
+            return
         loop = asyncio.get_running_loop()
 
         def feed(chunk: bytes) -> None:
@@ -33,6 +37,15 @@ class Inbox:
             loop.call_soon_threadsafe(self._input_ended)
 
         self._program.wire.road.start(feed, ended)
+
+    def _one_prompt(self) -> None:
+        """``claude -p "…"`` without stream-json input: the words of the command line, or all of stdin, then the end."""
+        words = self._program.flags.prompt
+        text = sys.stdin.read().strip() if words is None else words
+        if not text:
+            self._program.die("Error: Input must be provided either through stdin or as a prompt argument when using --print")
+        self._program.prompts.put(Prompt(text))
+        self._program.end_input()
 
     def _fed(self, chunk: bytes) -> None:
         self._lines.extend(self._program.wire.split(chunk))

@@ -10,6 +10,7 @@ from collections import deque
 from .calls import Call
 from .outcomes import Outcome
 from .scenario import Step
+from .script import TOOLS
 from .session import Json, Session
 
 WORDS = ("agile", "calm", "eager", "gentle", "quiet", "steady", "sunny", "warm")
@@ -28,12 +29,16 @@ def plan_file(session: Session, prompt: str) -> str:
 
 
 def expand(todo: deque[Step], session: Session) -> None:
-    """A ``plan`` step at the front becomes what a model does: enter plan mode if need be, write the file, ask to leave."""
-    if todo and todo[0].kind == "plan" and todo[0].get("write", True):
-        step = todo.popleft()
-        leave = Step("plan", step.value, {**step.more, "write": False})
-        write = Step("tool", "Write", {"input": {"file_path": "{plan_file}", "content": step.value}, "run": True})
-        todo.extendleft([leave, write] if session.mode == "plan" else [leave, write, Step("tool", "EnterPlanMode")])
+    """A ``plan`` step that is due becomes what a model does: enter plan mode if need be, write the file, ask to leave."""
+    place = next((n for n, step in enumerate(todo) if step.kind in TOOLS or step.kind == "together"), None)
+    if place is None or todo[place].kind != "plan" or not todo[place].get("write", True):
+        return
+    step = todo[place]
+    write = Step("tool", "Write", {"input": {"file_path": "{plan_file}", "content": step.value}, "run": True})
+    todo[place] = Step("plan", step.value, {**step.more, "write": False})
+    todo.insert(place, write)
+    if session.mode != "plan":
+        todo.insert(place, Step("tool", "EnterPlanMode"))
 
 
 def given(call_input: Json, session: Session) -> Json:

@@ -176,9 +176,7 @@ class Tools:
                 reject["reason_type"] = "other"
             meta = {"non_execution_kind": "permission-rule", "permission_decision": reject}
             self.result(actor, call, Outcome(verdict.message, f"Error: {verdict.message}", error=True), meta)
-        if call.step.get("if_denied") is not None:
-            actor.todo.clear()
-            actor.todo.extend(call.step.get("if_denied"))
+        _take_other_way(actor, call)
         return verdict.stop
 
     async def _carry_out(self, actor: Actor, call: Call, decision: Json) -> None:
@@ -213,6 +211,7 @@ class Tools:
             reject["reason_type"] = decision.why
         meta = {"non_execution_kind": decision.kind, "permission_decision": reject}
         self.result(actor, call, Outcome(words, f"Error: {words}", error=True), meta)
+        _take_other_way(actor, call)
 
     def _interrupted(self, actor: Actor, call: Call) -> None:
         if self.traits.fixed_stop_words:
@@ -250,6 +249,13 @@ class Tools:
             more["tool_result_meta"] = [{"id": call.id, **meta}]
         line = self.turn.lines.user([block], actor.parent, **more, **actor.agent_marks())
         self.turn.say_user(line, counts=actor.task is None)
+
+
+def _take_other_way(actor: Actor, call: Call) -> None:
+    """A scenario may say what the model does when it is refused."""
+    if call.step.get("if_denied") is not None:
+        actor.todo.clear()
+        actor.todo.extend(call.step.get("if_denied"))
 
 
 def _next_group(calls: list[Call]) -> list[Call]:

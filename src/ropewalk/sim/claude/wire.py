@@ -38,6 +38,22 @@ class Pipes:
             view = view[os.write(1, view) :]
 
 
+class Answer:
+    """``--output-format`` text or json: nothing is said but the last result."""
+
+    def __init__(self, whole: bool) -> None:
+        self._whole = whole
+
+    def start(self, feed: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        ended()
+
+    def write(self, line: bytes) -> None:
+        message = json.loads(line)
+        if message.get("type") == "result":
+            text = message.get("result", "\n".join(message.get("errors", [])))
+            Pipes().write(line if self._whole else f"{text}\n".encode())
+
+
 class Wire:
     """Lines both ways over a road, with the ledger in front."""
 
