@@ -1,0 +1,101 @@
+"""Completion scripts, written from the commands themselves. Refuses to start Python at each Tab: they are plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from .asked import CHOICES
+from .pages import PAGES
+
+SHELLS = ("bash", "zsh", "fish")
+MODELS = ("opus", "sonnet", "haiku")
+FILES = ("--cli", "--record", "--sim")
+FOLDERS = ("--cwd",)
+
+Tree = Mapping[str, Sequence[str]]
+"""Words of a command (``run``, ``sim model``) → what may stand behind them."""
+
+
+def script_for(shell: str, command: Any) -> str:
+    """The script for one shell. Raises ``UsageError`` for a shell that we don't know."""
+    if shell not in SHELLS:
+        raise UsageError(f"no completion for {shell!r}; there are {', '.join(SHELLS)}")
+    tree = {path: words for path, words in _walk(command, "")}
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](tree)
+
+
+def values() -> dict[str, Sequence[str]]:
+    """Options whose value is one of a few words."""
+    chosen = {f"--{name.replace('_', '-')}": known for name, known in CHOICES.items()}
+    return {**chosen, "--model": MODELS}
+
+
+def _walk(command: Any, path: str) -> Iterator[tuple[str, list[str]]]:
+    options = [option for param in command.params for option in param.opts if option.startswith("-")]
+    below = getattr(command, "commands", {})
+    words = [*below, *options, "--help"]
+    if path == "help":
+        words = [name for name in PAGES if name and " " not in name]
+    if path == "completion":
+        words = list(SHELLS)
+    yield path, words
+    for name, child in below.items():
+        yield from _walk(child, f"{path} {name}".strip())
+
+
+def _bash(tree: Tree) -> str:
+    cases = "\n".join(f'    "{path}") words="{" ".join(words)}" ;;' for path, words in tree.items())
+    choices = "\n".join(f'    {option}) words="{" ".join(known)}" ;;' for option, known in values().items())
+    return f"""\
+# bash completion for ropewalk: eval "$(ropewalk completion bash)"
+_ropewalk() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" path="" words="" word
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case "$path $word" in {" | ".join(f'"{_spaced(path)}"' for path in tree if path)}) path="${{path:+$path }}$word" ;; esac
+  done
+  case "$path" in
+{cases}
+  esac
+  case "$previous" in
+{choices}
+    {"|".join(FOLDERS)}) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    {"|".join(FILES)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _ropewalk ropewalk
+"""
+
+
+def _spaced(path: str) -> str:
+    """``sim model`` is reached from ``sim`` by ``model``; the first word from nothing."""
+    return path if " " in path else f" {path}"
+
+
+def _zsh(tree: Tree) -> str:
+    """zsh runs bash's by its own bridge."""
+    return '# zsh completion for ropewalk: eval "$(ropewalk completion zsh)"\nautoload -U +X compinit && compinit -u\n' + (
+        "autoload -U +X bashcompinit && bashcompinit\n" + _bash(tree).split("\n", 1)[1]
+    )
+
+
+def _fish(tree: Tree) -> str:
+    rows = ["# fish completion for ropewalk: ropewalk completion fish | source", "complete -c ropewalk -f"]
+    for path, words in tree.items():
+        seen = " ".join(path.split())
+        where = f"__fish_seen_subcommand_from {seen}" if path else "__fish_use_subcommand"
+        rows += [f"complete -c ropewalk -n '{where}' {_fish_word(word)}" for word in words]
+    return "\n".join(rows) + "\n"
+
+
+def _fish_word(word: str) -> str:
+    known = values().get(word)
+    if word in FOLDERS:
+        return f"-l {word[2:]} -x -a '(__fish_complete_directories)'"
+    if word in FILES:
+        return f"-l {word[2:]} -r -F"
+    if word.startswith("--"):
+        return f"-l {word[2:]}" + (f" -x -a '{' '.join(known)}'" if known else "")
+    return f"-s {word[1:]}" if word.startswith("-") else f"-a {word}"

@@ -1,0 +1,152 @@
+"""A question on a terminal, from card to verdict. Refuses to grant what was not shown, and more than one offer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..client.question import Question
+from ..protocol.answers import DENIED, Allow, Deny
+from ..protocol.versions import Version
+from .card import Card, why_asked
+from .choices import choose_answers
+from .edit import edited
+from .grants import Offer, offers_of
+from .hand import Decision, Hand
+from .keys import Keyboard
+from .plans import decide_plan
+from .screen import Screen
+
+HELP = (
+    "a  runs it this one time; the next one like it is asked again",
+    "s  runs it, and grants what stands beside it until this session ends",
+    "A  runs it, and has Claude Code keep what stands beside it in its settings: it is not asked again",
+    "d  does not run it; your reason goes to Claude, which goes on with that",
+    "D  does not run it and ends the turn",
+    "e  your own version: shown again before it runs",
+    "w  why Claude Code asks",
+    "^C  interrupts the turn",
+)
+
+
+class Desk:
+    """Asks the person at this terminal, one question after the other."""
+
+    def __init__(self, screen: Screen, keyboard: Keyboard, folder: str, version: Callable[[], Version | None]) -> None:
+        self.screen, self.keyboard, self.folder, self._version = screen, keyboard, folder, version
+
+    async def decide(self, question: Question, waiting: int = 0) -> Decision:
+        """Draw it, ask, return the verdict. ``waiting``: how many more are open behind it."""
+        hand = Hand(self.screen, self.keyboard)
+        async with self.keyboard.open():
+            if question.kind == "plan":
+                return await decide_plan(hand, question, self._version())
+            if question.kind == "choice" and question.choices:
+                return await choose_answers(hand, question)
+            return await Permission(hand, question, self.folder, waiting).decide()
+
+
+class Permission:
+    """One permission question."""
+
+    def __init__(self, hand: Hand, question: Question, folder: str, waiting: int) -> None:
+        self.hand, self.screen, self.question = hand, hand.screen, question
+        self.folder, self.waiting = folder, waiting
+        self.given: Mapping[str, Any] | None = None
+        self.offers, self.note = offers_of(question)
+
+    async def decide(self) -> Decision:
+        self._draw()
+        await self.hand.keyboard.settle()
+        while True:
+            decision = await self._act(await self.hand.key(self._keys(), self._shown()))
+            if decision is not None:
+                return decision
+
+    async def _act(self, key: str) -> Decision | None:
+        match key:
+            case "a":
+                because = "allowed once" if self.given is None else "allowed, your version"
+                return Decision(Allow(updated_input=self.given), because)
+            case "s" | "A":
+                return await self._grant([offer for offer in self.offers if offer.lasting is (key == "A")])
+            case "d":
+                return await self._deny()
+            case "D":
+                return Decision(Deny(DENIED, interrupt=True), "denied, stopped", stops=True)
+            case "e":
+                await self._edit()
+            case "w":
+                self.screen.lines(f"  {self.screen.letters(line)}" for line in why_asked(self.question))
+            case _:
+                self.screen.lines(f"  {line}" for line in HELP)
+        return None
+
+    async def _grant(self, offers: list[Offer]) -> Decision | None:
+        chosen = offers[0]
+        if len(offers) > 1:
+            keys = [str(number) for number in range(1, len(offers) + 1)]
+            key = await self.hand.key([*keys, "escape"], f"which one? {'/'.join(keys)}, Esc: none")
+            if key == "escape":
+                return None
+            chosen = offers[int(key) - 1]
+        words = self.screen.letters(chosen.words)
+        if chosen.warning:
+            self.screen.say(
+                self.screen.paint("amber", f"  {self.screen.look.glyphs.warns} {self.screen.letters(chosen.warning)}")
+            )
+        if not await self.hand.yes(f"Grant: {words}   ({chosen.place})?"):
+            return None
+        self.screen.say(f"  granted: {words}   kept in: {chosen.place}")
+        return Decision(Allow(updated_permissions=[chosen.update]), "allowed, and granted")
+
+    async def _deny(self) -> Decision | None:
+        reason = await self.hand.line("reason for Claude (Enter: none, ^D: back)")
+        if reason is None:
+            return None
+        return Decision(Deny(reason or DENIED), f"denied: {reason}" if reason else "denied")
+
+    async def _edit(self) -> None:
+        now = self.question.input if self.given is None else self.given
+        changed = await edited(self.hand, self.question.tool_name, now)
+        if changed is not None:
+            self.given, self.offers = changed, []
+            self.note = "Your version runs once; nothing can be granted with it."
+            self._draw()
+            await self.hand.keyboard.settle()
+
+    # -- what is drawn
+
+    def _draw(self) -> None:
+        self.screen.lines(Card(self.screen, self.question, self.folder, self.given).lines())
+        rows = [("a", "allow once" if self.given is None else "allow my version once")]
+        for key, words, lasting in (("s", "for this session", False), ("A", "always", True)):
+            found = [offer for offer in self.offers if offer.lasting is lasting]
+            rows += self._offers(key, words, found)
+        rest = [("d", "deny"), ("D", "deny and stop"), ("e", "edit"), ("w", "why"), ("?", "help")]
+        self.screen.lines(f"  {self.screen.key(key, words)}" for key, words in rows)
+        if self.note:
+            self.screen.say(f"     {self.screen.letters(self.note)}")
+        self.screen.say("  " + "   ".join(self.screen.key(key, words) for key, words in rest))
+        if self.waiting:
+            self.screen.say(self.screen.paint("dim", f"  {self.waiting} more waiting behind this one"))
+
+    def _offers(self, key: str, words: str, offers: list[Offer]) -> list[tuple[str, str]]:
+        rows = []
+        for number, offer in enumerate(offers, 1):
+            which = f"{number} " if len(offers) > 1 else ""
+            kept = f"   kept in {offer.place}" if offer.lasting else ""
+            warning = self.screen.paint("amber", f"   {self.screen.look.glyphs.warns} {offer.warning}") if offer.warning else ""
+            label = f"allow, and {words}: " if number == 1 else " " * len(f"allow, and {words}: ")
+            rows.append((key if number == 1 else " ", f"{label}{which}{self.screen.letters(offer.words)}{kept}{warning}"))
+        return rows
+
+    def _keys(self) -> list[str]:
+        granted = [key for key, lasting in (("s", False), ("A", True)) if any(o.lasting is lasting for o in self.offers)]
+        return ["a", *granted, "d", "D", "e", "w", "?"]
+
+    def _shown(self) -> str:
+        first = [key for key in self._keys() if key in "asAd"]
+        if self.question.asked.default_to_no:
+            first = ["d", *(key for key in first if key != "d")]
+        return "/".join(first)

@@ -1,0 +1,55 @@
+"""What a person says under a card: a key, a line, a yes. Refuses to take Enter, or anything unasked, for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..protocol.answers import Answer
+from .keys import Keyboard
+from .screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer for the CLI, and what it means for the run."""
+
+    answer: Answer
+    because: str
+    """For the tool's line: who let it run, or why it did not."""
+    fresh: str | None = None
+    """A plan to start over with, in a new conversation."""
+    stops: bool = False
+    """The person ends the turn here."""
+
+
+class Hand:
+    """Asks under what was drawn. Only for use inside ``keyboard.open()``."""
+
+    def __init__(self, screen: Screen, keyboard: Keyboard) -> None:
+        self.screen, self.keyboard = screen, keyboard
+
+    async def key(self, keys: Sequence[str], shown: str) -> str:
+        """One of ``keys``; every other one is passed over. ``shown`` stands before the cursor."""
+        self._ask(shown)
+        while True:
+            key = await self.keyboard.key()
+            if key in keys:
+                self.screen.put(f"{key}\n")
+                return key
+
+    async def line(self, shown: str) -> str | None:
+        """A line; None when the person wants to go back (^D)."""
+        self._ask(shown)
+        typed = await self.keyboard.line()
+        if typed is None:
+            self.screen.put("\n")
+        return typed if typed is None else typed.strip()
+
+    async def yes(self, question: str) -> bool:
+        """Only ``y`` is a yes."""
+        return await self.key(("y", "n", "escape"), f"{question} y/n") == "y"
+
+    def _ask(self, shown: str) -> None:
+        self.screen.put(self.screen.paint("amber", f"{shown} {self.screen.look.glyphs.go} "))
+        self.keyboard.flush()

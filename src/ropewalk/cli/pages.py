@@ -1,0 +1,128 @@
+"""The help pages: one screen each, examples that work as typed. Refuses to list what does not exist."""
+
+from __future__ import annotations
+
+CODES = """\
+exit: 0 done - 1 the turn failed - 2 wrong usage - 6 a question is open and nobody
+      may answer it here - 8 claude missing or not signed in - 9 timed out - 130 ^C"""
+
+MAIN = f"""\
+ropewalk drives Claude Code: a prompt in, answers and questions out.
+usage: ropewalk COMMAND [options]
+
+  run         one prompt to its end; questions are answered with a key
+  doctor      which claude is found, what it can do, what is missing
+  sim         stand-ins: a scripted claude, a scripted Messages API
+  completion  for bash, zsh, fish
+  version     what this is
+  help        [command], or: questions
+
+  ropewalk run --sim "hello"                    try it; needs no account
+  ropewalk run "Why does test_login fail?"      with claude, in this folder
+  git diff | ropewalk run "Review this"         stdin is added to the prompt
+  ropewalk run --json --no-input "List the TODOs" > answer.json
+  ropewalk doctor                               when something is amiss
+
+{CODES}
+"""
+
+RUN = f"""\
+Run one prompt to its end; Claude's questions are answered with a key.
+usage: ropewalk run [options] PROMPT         ("-": the prompt is read from stdin)
+
+  ropewalk run --sim "hello"                        try it; needs no account
+  ropewalk run "Why does test_login fail?"          with claude, in this folder
+  git diff | ropewalk run "Review this"             stdin is added to the prompt
+  ropewalk run --continue "And now fix it"          the last session goes on
+  ropewalk run --no-input --allow 'Bash(git log:*)' --json "Who wrote this?"
+
+where   --cwd DIR  --cli PATH  --sim[=SCENARIO]  --no-hub
+        --transport stdio|websocket|hybrid  --api-billing (hand on ANTHROPIC_API_KEY)
+session --resume ID  --continue  --fork  --model NAME  --system-prompt TEXT
+rights  --mode default|acceptEdits|plan|dontAsk|bypassPermissions|auto
+        --allow RULE  --deny RULE (claude's own rules; again and again)
+        --on-question fail|deny|wait (where nobody can be asked)  --no-input
+limits  --max-turns N  --max-budget-usd X  --timeout 90s|5m|1h
+output  --output text|json|stream-json  --json  --thinking  -q  -v
+        --color auto|always|never  --ascii
+
+{CODES}
+"""
+
+DOCTOR = """\
+Look at the claude of this machine: found, speaks, signed in, safe, known to us.
+usage: ropewalk doctor [--cli PATH] [--probe] [--json] [--ascii] [--color WHEN]
+
+  ropewalk doctor                               the claude on the PATH
+  ropewalk doctor --probe                       and each request that it knows
+  ropewalk doctor --json                        for programs
+  ropewalk doctor --cli ~/bin/claude            another one
+  ROPEWALK_CLI=~/bin/claude ropewalk doctor     the same by environment
+
+No model is called and no session is left behind.
+exit: 0 all is well, or warnings only - 1 something has to be put right
+"""
+
+SIM = """\
+Stand-ins to try things and to test your own programs against.
+usage: ropewalk sim claude [flags of claude]
+       ropewalk sim model [SCENARIO] [--port N] [--host ADDRESS] [--record FILE]
+
+  ropewalk run --sim "hello"                    the scripted claude, through run
+  ropewalk run --sim=my.toml "hello"            with a scenario of your own
+  ropewalk sim claude --version                 it takes claude's own flags
+  ropewalk sim model --port 8765                a Messages API on loopback
+  ropewalk sim model --help                     this page
+
+claude reads ROPEWALK_SIM_SCENARIO, _VERSION, _LEDGER, _SPEED, _FAULT; the pages
+docs/how-to/sim-claude.md and docs/how-to/sim-model.md describe the scenarios.
+"""
+
+COMPLETION = """\
+Print a completion script for a shell.
+usage: ropewalk completion bash|zsh|fish
+
+  eval "$(ropewalk completion bash)"            bash, now
+  ropewalk completion bash >> ~/.bashrc         bash, from now on
+  eval "$(ropewalk completion zsh)"             zsh, now
+  ropewalk completion zsh >> ~/.zshrc           zsh, from now on
+  ropewalk completion fish | source             fish, now
+"""
+
+VERSION = """\
+Say what this is.
+usage: ropewalk version [--json]
+"""
+
+QUESTIONS = """\
+Questions: what claude may not do by itself it asks; you answer with a key.
+
+  a  allow once            d  deny; your reason goes to claude, which goes on
+  s  allow, and grant for this session what stands beside it (claude's own offer)
+  A  the same, kept in claude's settings: it is not asked again
+  D  deny and end the turn      e  your own version, in $EDITOR or on a line
+  w  why am I asked             ?  help           ^C  interrupts the turn
+
+A plan:  1  fresh start: a new conversation that knows only the plan
+         2  go on and accept edits      3  go on and ask before each edit
+         d  not yet, with your words    D  keep the plan, stop here
+Choices: a number, several numbers with commas, or your own words; then y sends.
+
+What was typed before a card was drawn does not count, and Enter answers nothing.
+Where nobody can be asked (no terminal, or --no-input), --on-question says what
+happens: fail (exit 6, the default), deny (claude goes on without), wait.
+Only what claude itself would ask is asked: its settings and --allow come first.
+"""
+
+PAGES = {
+    "": MAIN,
+    "run": RUN,
+    "doctor": DOCTOR,
+    "sim": SIM,
+    "sim model": SIM,
+    "completion": COMPLETION,
+    "version": VERSION,
+    "help": MAIN,
+    "questions": QUESTIONS,
+}
+"""By the words behind ``ropewalk help``."""

@@ -1,0 +1,105 @@
+"""A plan on a terminal: read it, choose how to go on. Refuses to start fresh, or to loosen the mode, unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..client.question import Question
+from ..protocol.answers import Allow, Deny
+from ..protocol.versions import Version
+from .card import why_asked
+from .edit import edited
+from .hand import Decision, Hand
+
+TAKES_EDITED_PLANS: Version = (2, 1, 326)
+"""2.1.37 and 2.1.62 ignore a changed plan in the answer; 2.1.326 uses it."""
+
+CHOICES = (
+    ("1", "fresh start: forget the talk, keep the plan, accept edits"),
+    ("2", "keep the talk, accept edits"),
+    ("3", "keep the talk, ask before each edit"),
+)
+REST = (("d", "not yet, say what to change"), ("D", "keep the plan, stop here"), ("e", "edit"), ("w", "why"), ("?", "help"))
+HELP = (
+    "1  ends this conversation and begins a new one that knows only the plan; edits are accepted there (also: shift+tab)",
+    "2  Claude goes on with all it knows and changes files without asking",
+    "3  Claude goes on and asks before each edit",
+    "d  Claude stays in plan mode and reads your words",
+    "D  ends the turn; the plan stays where it is",
+    "e  your own version of the plan (also: ^G)",
+)
+STOP = "The user keeps the plan and stops here."
+FRESH = "The user starts over with this plan in a fresh conversation."
+
+
+def fresh_prompt(plan: str) -> str:
+    """The first prompt of the new conversation."""
+    return f"Implement this plan:\n\n{plan}"
+
+
+async def decide_plan(hand: Hand, question: Question, version: Version | None) -> Decision:
+    """Draw the plan, ask how to go on."""
+    plan, given = question.plan, None
+    _draw(hand, question, plan)
+    await hand.keyboard.settle()
+    while True:
+        key = await hand.key(("1", "2", "3", "shift-tab", "d", "D", "e", "^G", "w", "?"), "1/2/3/d/D" if plan else "2/3/d/D")
+        if key in ("e", "^G") and plan is not None:
+            given = await edited(hand, "ExitPlanMode", given or question.input) or given
+            plan = str((given or question.input)["plan"])
+            _draw(hand, question, plan)
+        elif key == "w":
+            hand.screen.lines(f"  {hand.screen.letters(line)}" for line in why_asked(question))
+        elif key == "?":
+            hand.screen.lines(f"  {line}" for line in HELP)
+        elif decision := await _act(hand, key, plan, given, version):
+            return decision
+
+
+async def _act(
+    hand: Hand, key: str, plan: str | None, given: Mapping[str, Any] | None, version: Version | None
+) -> Decision | None:
+    match key:
+        case "1" | "shift-tab":
+            if plan is None or not await hand.yes("Start fresh? Claude forgets this talk and keeps the plan."):
+                return None
+            return Decision(Deny(FRESH, interrupt=True), "fresh start", fresh=plan)
+        case "2":
+            return _go_on(hand, "acceptEdits", "accept edits", given, version)
+        case "3":
+            return _go_on(hand, "default", "ask before each edit", given, version)
+        case "d":
+            words = await hand.line("what should change? (^D: back)")
+            return Decision(Deny(words), f"not yet: {words}") if words else None
+        case "D":
+            return Decision(Deny(STOP, interrupt=True), "plan kept, stopped", stops=True)
+    return None
+
+
+def _go_on(hand: Hand, mode: str, words: str, given: Mapping[str, Any] | None, version: Version | None) -> Decision:
+    if given is not None and (version is None or version < TAKES_EDITED_PLANS):
+        hand.screen.say("  This Claude Code takes an edited plan only as feedback: it will ask again with it.")
+        return Decision(Deny(f"The user edited the plan. Use exactly this one:\n\n{given['plan']}"), "your version, as feedback")
+    update = {"type": "setMode", "mode": mode, "destination": "session"}
+    return Decision(Allow(updated_input=given, updated_permissions=[update]), f"approved: {words}")
+
+
+def _draw(hand: Hand, question: Question, plan: str | None) -> None:
+    screen = hand.screen
+    screen.lines(["", screen.paint("amber", f"{screen.look.glyphs.asks} Plan to review")])
+    if plan is None:
+        screen.say("    Claude gave no plan text.")
+    else:
+        for line in plan.rstrip("\n").split("\n"):
+            screen.lines(f"    {piece}" for piece in screen.wrapped(line, screen.look.width - 5))
+    wishes = [f"{one.get('tool')}: {one.get('prompt')}" for one in _wishes(question)]
+    if wishes:
+        screen.say(f"  It asks to be allowed (going on grants none of it): {screen.letters(' · '.join(wishes))}")
+    screen.lines(f"  {screen.key(key, words)}" for key, words in CHOICES[0 if plan is not None else 1 :])
+    screen.say("  " + "   ".join(screen.key(key, words) for key, words in REST if key != "e" or plan is not None))
+
+
+def _wishes(question: Question) -> list[Mapping[str, Any]]:
+    listed = question.input.get("allowedPrompts")
+    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
