@@ -17,7 +17,7 @@ Start = Callable[..., Sim]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """``start(steps, *more_flags, version=…, rules=…, **environment)``: a running sim claude; without steps it follows the demo."""
+    """``start(steps, *more_flags, version=…, **environment)``: a running sim claude; without steps it follows the demo."""
     with ExitStack() as stack:
 
         def starter(

@@ -45,7 +45,7 @@ def test_what_ships_is_right(path: Path) -> None:
 
 
 def test_an_unknown_name_lists_what_ships() -> None:
-    with pytest.raises(ScenarioError, match="give a path or one of: .*demo"):
+    with pytest.raises(ScenarioError, match=r"give a path or one of: .*demo"):
         load("no-such-scenario")
 
 
