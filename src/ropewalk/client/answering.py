@@ -54,6 +54,7 @@ class Answering:
             task = self._starter.begin(self._wait(question, found))
             if task is not None:
                 self._tasks[question.request_id] = task
+                task.add_done_callback(lambda _: self._ended(question.request_id, found))
         else:
             self._reply(question, found)
 
@@ -88,8 +89,12 @@ class Answering:
             self._failed(question, error)
         else:
             self._reply(question, answer)
-        finally:
-            self._tasks.pop(question.request_id, None)
+
+    def _ended(self, request_id: str, found: Any) -> None:
+        """Also of a task that was cancelled before its first step: then the caller's function was never begun."""
+        self._tasks.pop(request_id, None)
+        if inspect.iscoroutine(found):
+            found.close()
 
     def _reply(self, question: ControlRequest, answer: Any) -> None:
         if answer is None and not isinstance(question.request, HookCallback):
