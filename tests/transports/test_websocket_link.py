@@ -58,8 +58,8 @@ def test_what_is_said_before_the_cli_dials_in_waits_for_it() -> None:
     assert link.unsent == 0
 
 
-def test_what_was_in_doubt_when_the_link_broke_is_said_again_first() -> None:
-    """ours: a prompt is known by its uuid, an answer to a closed question is ignored; said again is safe, lost is not."""
+def test_what_was_said_while_the_link_is_down_goes_out_first_and_what_was_in_doubt_is_the_owners() -> None:
+    """measured (2.1.37): an allow that comes twice can run its tool twice, so we don't repeat what we can't understand."""
     link = up_link()
     assert link.dial is not None
     link.send(b"confirmed\n")
@@ -68,10 +68,12 @@ def test_what_was_in_doubt_when_the_link_broke_is_said_again_first() -> None:
     link.send(b"in doubt\n")
     written(link)
     assert link.lost(link.dial, 5.0)
+    assert (link.in_doubt, link.unsent) == (9, 9)
     link.send(b"while down\n")
     assert (link.state, link.since, link.next_frame()) == (State.DOWN, 5.0, b"")
     link.dialled(head(), 6.0)
-    assert written(link) == b"in doubt\nwhile down\n"
+    assert (link.in_doubt, link.unsent) == (0, 11)
+    assert written(link) == b"while down\n"
 
 
 @pytest.mark.parametrize("payload", [b"", b"0", b"hello", b"\xb2", b"9" * 40, b"-1"])

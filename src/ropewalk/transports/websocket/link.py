@@ -1,13 +1,14 @@
-"""Our end of ``--sdk-url`` without a socket: who may dial in, what frames mean, what is said again. Refuses I/O and clocks.
+"""Our end of ``--sdk-url`` without a socket: who may dial in, what frames mean, what waits. Refuses I/O and clocks.
 
 A shell drives it: an own listener (``listener``), later the hub's socket. The shell brings heads, payloads, bodies and the time;
 it gets lines for the receiver, frames to write, and the word when a link came, went or must be given up.
 
-How a link recovers (measured 2.1.37, 2.1.62, 2.1.120). What *we* said is safe: see ``outbox``. What the *CLI* said while the
-link was down is lost on 2.1.37 and 2.1.62, and is said a second time on 2.1.120, results included. So the owner of the transport,
-on ``link_changed(True)``, sends ``initialize`` once more: its answer lists the questions that are still open, with their ids; and
-it drops lines whose uuid it has seen. Our frames go out before that ``initialize``, so the list already reflects answers that
-were in doubt. X-Last-Request-Id names the last line that the CLI wrote, sent or not: kept for the record, it decides nothing.
+How a link recovers (measured 2.1.37, 2.1.62, 2.1.120). What we said while it was down goes out over the next one, first of all.
+What was written to the broken one is in doubt: see ``outbox``. What the CLI said while the link was down is lost on 2.1.37 and
+2.1.62, and is said a second time on 2.1.120, results included. So the owner of the transport, on ``link_changed(True)``, sends
+``initialize`` once more: its answer lists the questions that are still open, with their ids; it says again what has no answer or
+receipt yet, and drops lines whose uuid it has seen. X-Last-Request-Id names the last line that the CLI wrote, sent or not: it is
+kept for the record and decides nothing.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class Link:
         misses our pong dials again without a word on the old link."""
         number = self.dial.number + 1 if self.dial else 1
         self.dial = Dial(number, now, head.get("x-environment-runner-version"), head.get("x-last-request-id"))
+        self._outbox.write_off()
         self._turn(State.UP, now)
         self._pinged, self._missed = None, 0
         return self.dial
@@ -131,12 +133,17 @@ class Link:
 
     @property
     def unsent(self) -> int:
-        """Bytes that the CLI has not confirmed."""
+        """Bytes that the CLI has not read, as far as we know."""
         return self._outbox.size
 
     @property
+    def in_doubt(self) -> int:
+        """Bytes of them that were written to a link that broke; with the next one they count as gone."""
+        return self._outbox.in_doubt
+
+    @property
     def sent(self) -> int:
-        """Bytes ever given to ``send``. ``sent - unsent`` of them are confirmed."""
+        """Bytes ever given to ``send``. ``sent - unsent`` of them are confirmed, or in doubt for good."""
         return self._outbox.total
 
     def send(self, lines: bytes) -> None:

@@ -44,7 +44,7 @@ class Audience(Protocol):
         """The link is gone. The CLI may dial again."""
 
     def confirmed(self) -> None:
-        """The CLI has taken more of what we sent."""
+        """The CLI has taken more of what we sent, or never will."""
 
     def connection_gone(self) -> None:
         """One of its connections is closed; ``Listener.connections`` says how many are left."""
@@ -104,6 +104,11 @@ class Listener:
         elif wrote and self._confirming is None:
             self._confirming = self._loop.call_soon(self._confirm)
 
+    def drop(self, why: str) -> None:
+        """Cut the link that is up, if there is one. The CLI dials in again."""
+        if self._peer is not None:
+            self._peer.drop(why)
+
     def pause(self) -> None:
         """Tell nothing more; read on only up to ``HELD`` bytes."""
         self._paused = True
@@ -143,6 +148,7 @@ class Listener:
             older.drop("a newer link took its place")
         self._peer, self._dial = peer, self._link.dialled(head, self._loop.time())
         self._arm()
+        self._audience.confirmed()
         self.flush()
         self._audience.link_came(self._dial.number > 1)
         self.flush()
@@ -180,7 +186,7 @@ class Listener:
         dial, self._peer, self._dial = self._dial, None, None
         self._stop_timers()
         if dial is not None and self._link.lost(dial, self._loop.time()):
-            log.info("link %d lost: %s", dial.number, why)
+            log.info("link %d lost, %d bytes of ours in doubt: %s", dial.number, self._link.in_doubt, why)
             self._audience.link_went(why)
 
     def _tell(self, lines: bytes) -> None:

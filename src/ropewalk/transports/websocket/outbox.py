@@ -1,11 +1,11 @@
-"""What we said to the CLI and can't be sure of yet. Pure: refuses to forget a line before the other side has confirmed it.
+"""What we say to the CLI over links that break. Pure: refuses to forget a line that was not written, and to repeat one that was.
 
-A broken link does not tell which of the last lines arrived: handed to the kernel is not read by the CLI. A WebSocket has the
-answer built in: whoever gets a ping must send its payload back, in turn with what came before it. So each batch of frames is
-followed by a ping with their number, and the pong confirms them. What is unconfirmed when the link breaks is sent again over the
-next one, first and in order: at least once, never lost. That is harmless for all that we say: a prompt is known by its uuid and
-not run again, an answer to a closed question is ignored, a request answered twice has its second answer dropped (measured
-2.1.37 … 2.1.120). The one thing to know: an ``interrupt`` said in the last instant of a link may be heard twice.
+Which of the last lines arrived, a broken link does not tell: handed to the kernel is not read by the CLI. So each batch of frames
+is followed by a ping with its number; the pong comes back in turn, and confirms that all before it was read (measured 2.1.37,
+2.1.62, 2.1.120). What is unconfirmed when the link breaks is in doubt, and it is the owner of the transport who says it again:
+only its meaning tells whether that is safe. Prompts are, a uuid is run once. Requests without an answer are said again anyway,
+for the answer may be what was lost. Answers are not: 2.1.37 runs a tool twice when an allow with its toolUseID comes twice; the
+second ``initialize`` lists the questions that are still open, and only those are answered again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ FRAME = 64 * 1024
 
 
 class Outbox:
-    """Lines go from waiting (``put``) to doubtful (``take``) to gone (``confirm``), or back to waiting (``lost``)."""
+    """Lines go from waiting (``put``) to doubtful (``take``) to gone (``confirm``), or to in doubt (``lost``, ``write_off``)."""
 
     def __init__(self) -> None:
         self._waiting: deque[bytes] = deque()
-        self._doubtful: deque[tuple[int, bytes]] = deque()
+        self._doubtful: deque[tuple[int, int]] = deque()
         self._number = 0
         self.total = 0
         """Bytes ever put in."""
         self.size = 0
-        """Bytes not confirmed yet, waiting and doubtful alike."""
+        """Bytes that the CLI has not read as far as we know: waiting, taken, or in doubt."""
+        self.in_doubt = 0
+        """Bytes taken for a link that broke, and not confirmed."""
 
     @property
     def waiting(self) -> bool:
@@ -55,15 +57,20 @@ class Outbox:
             return b""
         frame = parts[0] if len(parts) == 1 else b"".join(parts)
         self._number += 1
-        self._doubtful.append((self._number, frame))
+        self._doubtful.append((self._number, length))
         return frame
 
     def confirm(self, mark: int) -> None:
         """A pong came back: forget the frames up to ``mark``."""
         while self._doubtful and self._doubtful[0][0] <= mark:
-            self.size -= len(self._doubtful.popleft()[1])
+            self.size -= self._doubtful.popleft()[1]
 
     def lost(self) -> None:
-        """The link broke: what is unconfirmed waits again, before everything else."""
-        self._waiting.extendleft(frame for _, frame in reversed(self._doubtful))
+        """The link broke: what was taken and not confirmed is in doubt. What waits goes on waiting."""
+        self.in_doubt += sum(length for _, length in self._doubtful)
         self._doubtful.clear()
+
+    def write_off(self) -> None:
+        """There is a new link: what is in doubt will never be confirmed."""
+        self.size -= self.in_doubt
+        self.in_doubt = 0

@@ -45,10 +45,10 @@ REFUSED_HOST = "; it never dialled in: CLIs from 2.1.121 on refuse every --sdk-u
 class WebSocketTransport:
     """``base.Transport`` over a link. ``hybrid``: the CLI posts its lines in place of sending them over the socket.
 
-    ``send`` keeps what the CLI has not confirmed and says it again after a lost link, before ``link_changed(True)`` is told: see
-    ``outbox``. ``link_changed(False)`` is told for every lost link, ``link_changed(True)`` for every dial-in but the first.
-    ``close_input`` makes the CLI leave at once, in the middle of a turn too: a link has no end of file. ``unsent`` and ``drain``
-    count what the CLI has read, not what the kernel took.
+    What is sent while the link is down goes out over the next one, before ``link_changed(True)`` is told; what was written to a
+    link that broke may not have arrived and is the owner's to repeat: see ``outbox``. ``link_changed(False)`` is told for every
+    lost link, ``link_changed(True)`` for every dial-in but the first. ``close_input`` makes the CLI leave at once, in the middle
+    of a turn too: a link has no end of file. ``unsent`` and ``drain`` count what the CLI has read, not what the kernel took.
     """
 
     def __init__(
@@ -145,6 +145,10 @@ class WebSocketTransport:
 
     def close_input(self) -> None:
         self._started().close_input()
+
+    def drop_link(self, why: str) -> None:
+        """Cut the link; the CLI dials in again after a second. For whoever has a reason to distrust it."""
+        self._listener.drop(why)
 
     async def stop(self, *, patience: float = 10.0, on_rung: Callable[[str], None] | None = None) -> End:
         """End it. Before ``start``: it then can't be started any more, and no receiver hears of it."""
