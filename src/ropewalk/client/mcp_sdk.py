@@ -59,7 +59,7 @@ class SdkBridge:
             return failure(message, f"the MCP server has ended: {self._why}")
         try:
             if not is_request:
-                self._tell(self._with_our_ids(message))
+                self._hear(message)
                 return nothing(message)
             return await self._ask(message)
         except ValidationError as error:
@@ -87,13 +87,16 @@ class SdkBridge:
         finally:
             self._waiting.pop(ours, None)
 
-    def _with_our_ids(self, message: JsonRpc) -> JsonRpc:
-        """A notification that names a request names it by the CLI's id."""
+    def _hear(self, message: JsonRpc) -> None:
+        """A notification, or the answer to a request of the server's. A cancellation names its request by the CLI's id."""
         params = message.get("params")
         if message.get("method") != CANCELLED or not isinstance(params, dict):
-            return message
-        ours = [number for number, (asked, _) in self._waiting.items() if asked["id"] == params.get("requestId")]
-        return {**message, "params": {**params, "requestId": ours[-1]}} if ours else message
+            self._tell(message)
+            return
+        for ours, (asked, answer) in list(self._waiting.items()):
+            if asked["id"] == params.get("requestId") and not answer.done():
+                self._tell({**message, "params": {**params, "requestId": ours}})
+                answer.set_result(failure(asked, "cancelled"))  # the server gives no answer to what is cancelled
 
     async def _run(self, server_reads: Any) -> None:
         self._why = "it was closed"
