@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ropewalk.sim.claude.scenario import SHIPPED, ScenarioError, load, parse
+from ropewalk.sim.claude.failures import FAILURES
+from ropewalk.sim.claude.faults import FAULTS
+from ropewalk.sim.claude.scenario import KINDS, RULE, SHIPPED, TOOL_KEYS, TOP, ScenarioError, load, parse
+from ropewalk.sim.claude.versions import VERSIONS
 
 from .conftest import Start
 
@@ -55,6 +58,33 @@ def test_the_examples_of_the_how_to_are_right() -> None:
     assert len(blocks) >= 3
     for block in blocks:
         parse(block)
+
+
+def test_the_how_to_names_everything_that_a_scenario_may_hold() -> None:
+    """Ours: what is not on the page does not exist for a reader."""
+    page = HOW_TO.read_text()
+    words = {*KINDS, *TOOL_KEYS, *TOP, *RULE, *FAULTS, *FAILURES, *VERSIONS} - {
+        "id",
+        "rule",
+        "title",
+        "400",
+        "401",
+        "429",
+        "500",
+        "529",
+    }
+    assert [word for word in sorted(words) if not re.search(rf"[`\"{{ ]{re.escape(word)}\b", page)] == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_questions_that_ship_are_asked_on_every_version(start: Start, version: str) -> None:
+    asked = {"bash": 1, "write": 1, "read": 2, "two": 2, "choice": 1, "plan": 1, "agent": 1}
+    sim = start("questions", version=version)
+    for prompt, count in asked.items():
+        sim.prompt(prompt)
+        for _ in range(count):
+            sim.allow(sim.wait_for(type="control_request"))
+        assert sim.wait_for(type="result")["subtype"] == "success"
 
 
 def test_a_bad_scenario_ends_the_process_with_2_and_the_sentence(start: Start, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ KINDS: dict[str, tuple[tuple[type, ...], Keys]] = {
     "together": (LIST, {}),
     "reply": ((str,), {}),
     "wait": (NUMBER, {}),
-    "fail": ((int, str), {"times": (int,), "words": TEXT, "kind": TEXT, "limits": TABLE}),
+    "fail": ((int, str), {"times": (int,), "words": TEXT}),
     "stop": (TEXT, {}),
     "usage": (TABLE, {}),
     "compact": (TEXT, {"fails": FLAG, "tokens": (int,)}),
