@@ -24,14 +24,10 @@ class MemoryRig(Rig):
         await until(lambda: self.cli.unheard <= PIPE, "the receiver to read")
 
     async def hear(self, count: int) -> bytes:
-        self.cli.read_on()
-        heard = await self.cli.hear(count)
-        self.cli.read_on(False)
-        return heard
+        return await self.cli.hear(count)
 
     async def hear_end(self) -> bytes:
         self.cli.obeys.discard(INPUT_CLOSED)
-        self.cli.read_on()
         return await self.cli.hear_end()
 
     async def disobey(self, *rungs: str) -> None:

@@ -177,6 +177,18 @@ async def test_the_end_is_told_to_a_paused_receiver_after_all_that_was_said(rig:
     assert ear.heard == b"last words"
 
 
+async def test_a_receiver_that_pauses_at_every_piece_hears_all_and_one_end(rig: Rig) -> None:
+    """ours: at the end nobody is there any more to be slowed down."""
+    await rig.start(ear := Ear(lambda data: rig.transport.pause()))
+    await rig.say(b"x" * 60_000, 20_000)
+    await rig.exit(0)
+    await ear.hears_the_end()
+    assert len(ear.heard) == 60_000
+    await rig.transport.stop()
+    assert len(ear.ends) == 1
+    assert not ear.after_the_end
+
+
 # The end
 
 

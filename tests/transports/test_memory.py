@@ -47,6 +47,20 @@ async def test_what_was_said_before_the_start_is_heard_at_the_start() -> None:
     assert await transport.stop() is end
 
 
+async def test_one_that_does_not_read_leaves_what_is_sent_with_the_sender() -> None:
+    """ours: to test what a client does when its CLI hangs."""
+    transport, cli = memory_pair()
+    cli.read_on(False)
+    await transport.start(Ear())
+    transport.send(b"0123456789")
+    assert transport.unsent == 10
+    assert await cli.hear(4) == b"0123"
+    assert transport.unsent == 6
+    cli.read_on()
+    assert transport.unsent == 0
+    assert await cli.hear(6) == b"456789"
+
+
 async def test_nothing_is_heard_inside_the_call_that_said_it() -> None:
     """ours: as with a process, the loop brings it; a receiver that answers at once does not run into itself."""
     transport, cli = memory_pair()

@@ -252,6 +252,16 @@ async def test_what_a_crashed_cli_left_behind_is_ended_by_the_stop_and_not_befor
     assert [one.goes_on, two.goes_on] == [False, False]
 
 
+async def test_children_that_are_born_between_two_rungs_are_noted_before_the_next(tmp_path: Path) -> None:
+    """ours: one with a session of its own and an empty environment can be found only while its parent lives."""
+    transport = await started(tmp_path, "note('cli'); until_eof(); child('one', bare=True, session=True); live()")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(transport.stop(patience=3600))
+        one = await life_of(tmp_path, "one")
+        await transport.stop(patience=0)
+    assert not one.goes_on
+
+
 async def test_children_that_are_born_while_they_are_ended_are_ended_too(tmp_path: Path) -> None:
     """ours: a command that forks on TERM."""
     program = """

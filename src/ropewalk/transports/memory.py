@@ -127,13 +127,12 @@ class MemoryTransport:
         """Hand over what waits, then the end of the input."""
         if self._exit is not None or self._closed:
             return
-        if self._queue:
-            data = bytes(self._queue)
-            if not self._cli.takes(data):
-                return
-            self._queue.clear()
-            self._handover.took(len(data))
-        if self._closing:
+        taken = bytes(self._queue[: self._cli.room])
+        if taken:
+            del self._queue[: len(taken)]
+            self._cli.takes(taken)
+            self._handover.took(len(taken))
+        if self._closing and not self._queue:
             self._closed = True
             self._cli.sees_input_end()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ropewalk.transports.ladder import INPUT_CLOSED, TERMINATE
@@ -29,6 +30,7 @@ class MemoryCli:
         """The rungs of a stop at which it ends. ``{}``: only KILL ends it."""
         self.input_closed = False
         self._reading = True
+        self._wanted = 0
         self._heard = bytearray()
         self._news = asyncio.Event()
 
@@ -59,42 +61,46 @@ class MemoryCli:
     # Hearing
 
     def read_on(self, reading: bool = True) -> None:
-        """``False``: stop reading its stdin; what is sent then stays with the sender."""
+        """``False``: read its stdin only as far as ``hear`` asks for; the rest stays with the sender."""
         self._reading = reading
         self._transport.pump()
 
     async def hear(self, count: int) -> bytes:
         """The next ``count`` bytes of its stdin, as soon as they are there; fewer when the input is closed first."""
-        while len(self._heard) < count and not self.input_closed:
-            await self._wait()
+        await self._read_until(lambda: len(self._heard) >= count, count)
         heard = bytes(self._heard[:count])
         del self._heard[:count]
         return heard
 
     async def hear_line(self) -> bytes:
         """The next line of its stdin with its line end; b"" when the input is closed."""
-        while b"\n" not in self._heard and not self.input_closed:
-            await self._wait()
+        await self._read_until(lambda: b"\n" in self._heard)
         end = self._heard.find(b"\n") + 1 or len(self._heard)
         return await self.hear(end)
 
     async def hear_end(self) -> bytes:
         """What is left of its stdin, when the input is closed."""
-        while not self.input_closed:
-            await self._wait()
+        await self._read_until(lambda: False)
         return await self.hear(len(self._heard))
 
-    async def _wait(self) -> None:
-        self._news.clear()
-        await self._news.wait()
+    async def _read_until(self, enough: Callable[[], bool], at_most: int = sys.maxsize) -> None:
+        self._wanted = at_most
+        self._transport.pump()
+        while not enough() and not self.input_closed:
+            self._news.clear()
+            await self._news.wait()
+        self._wanted = 0
 
     # What the transport calls
 
-    def takes(self, data: bytes) -> bool:
-        if self._reading:
-            self._heard += data
-            self._news.set()
-        return self._reading
+    @property
+    def room(self) -> int:
+        """How many bytes it would read now."""
+        return sys.maxsize if self._reading else max(0, self._wanted - len(self._heard))
+
+    def takes(self, data: bytes) -> None:
+        self._heard += data
+        self._news.set()
 
     def sees_input_end(self) -> None:
         self.input_closed = True

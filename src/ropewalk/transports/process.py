@@ -117,7 +117,7 @@ class Process:
         self.relatives.note()
         self.relatives.signal(signal.SIGKILL)
         if self.gone.done():
-            self._finish()
+            self._read_rest_and_finish()
 
     def _exited(self, code: int | None) -> None:
         self.code = self._popen.returncode = code  # else Popen warns that it was never waited for
@@ -125,8 +125,8 @@ class Process:
         self.gone.set_result(None)
         until = self._loop.time() + self._graces.quiet_at_most
         self._loop.call_later(self._graces.quiet, self._look_for_silence, self._reads(), until)
-        self.output.read_rest()
-        self._stderr.read_rest()
+        self.output.resume()
+        self._pipe_closed()  # both pipes may have ended before it did
         self._pipe_closed()  # the usual order: both pipes ended before the exit was seen, and there is nothing to wait for
 
     def _pipe_closed(self) -> None:
@@ -143,7 +143,10 @@ class Process:
         if self._reads() != reads_before and self._loop.time() < until:
             self.output.resume()
             self._loop.call_later(self._graces.quiet, self._look_for_silence, self._reads(), until)
-            return
+        else:
+            self._read_rest_and_finish()
+
+    def _read_rest_and_finish(self) -> None:
         try:
             self._stderr.read_rest()
             self.output.read_rest()
