@@ -234,13 +234,14 @@ async def test_a_question_that_is_open_when_the_link_breaks_is_answered_over_the
     assert len(model_prompts(model)) == 3
 
 
+@roads
 @by_link
 async def test_an_answer_in_the_last_and_in_the_first_instant_of_a_link_runs_the_tool_once(
-    open_client: OpenClient, model: SimModel, place: Place
+    open_client: OpenClient, model: SimModel, place: Place, road: str
 ) -> None:
     """ours: whether it arrived is learnt from the second initialize; on 2.1.37 a second allow could run the tool again."""
     model.add(count("last"), reply("One.", hold="last"), count("first"), "Two.")
-    async with open_client(transport="websocket") as client:
+    async with open_client(transport=road) as client:
         reading = Reading(client.query("one"))
         question = await reading.question()
         await client.control_response(question.request_id, Allow())
