@@ -26,13 +26,14 @@ class PlayedCli:
         self.transport: MemoryTransport
         self.transport, self.cli = memory_pair(**pair)
         self.launch: Launch | None = None
+        self.program: list[str] | None = ["claude"]
 
     def road(self, launch: Launch) -> MemoryTransport:
         self.launch = launch
         return self.transport
 
     def options(self, **more: Any) -> ClientOptions:
-        return ClientOptions(**{"transport": self.road, "cli": ["claude"], "close_patience": 0.2, **more})
+        return ClientOptions(**{"transport": self.road, "cli": self.program, "close_patience": 0.2, **more})
 
     # -- hearing
 

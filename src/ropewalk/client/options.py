@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -33,6 +34,11 @@ OURS = frozenset(
     {"print", "p", "output-format", "input-format", "verbose", "permission-prompt-tool", "sdk-url", "replay-user-messages"}
 )
 """Flags that make the protocol work: not for ``extra_args``."""
+
+
+UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+FLAG = r"-{0,2}[A-Za-z][A-Za-z0-9-]*"
+TOOL = r"[\w*:.@/-]+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +113,33 @@ class ClientOptions:
             raise UsageError("resume names a session and continue_last takes the newest: choose one")
         if (self.fork or self.resume_at) and not (self.resume or self.continue_last):
             raise UsageError("fork and resume_at need a session to start from: give resume or continue_last")
+        if self.session_id and not re.fullmatch(UUID, self.session_id):
+            raise UsageError(f"session_id must be a UUID, not {self.session_id!r}; leave it out for a random one")
+        if self.max_turns is not None and self.max_turns < 1:
+            raise UsageError("max_turns is at least 1")
+        for name in self.extra_args:
+            if not re.fullmatch(FLAG, name):
+                raise UsageError(f"{name!r} is no flag; write its name without value, such as 'fallback-model'")
         ours = OURS.intersection(name.lstrip("-") for name in self.extra_args)
         if ours:
             raise UsageError(f"--{min(ours)} is set by ropewalk itself; leave it out of extra_args")
+        for rule in (*self.allowed_tools, *self.disallowed_tools):
+            if not is_one_rule(rule):
+                raise UsageError(f"{rule!r} is not one rule; write one a string, such as 'Read' or 'Bash(git log:*)'")
         if isinstance(self.transport, str) and self.transport not in ("stdio", "websocket", "hybrid"):
             raise UsageError(
                 f"no transport {self.transport!r}; there are stdio, websocket and hybrid, or a function that makes one"
             )
+
+
+def is_one_rule(rule: str) -> bool:
+    """``Tool`` or ``Tool(…)``. The CLI splits at blanks and commas outside of brackets: others would become several rules."""
+    tool, bracket, content = rule.partition("(")
+    depth = [0]
+    for char in bracket + content:
+        depth.append(depth[-1] + (char == "(") - (char == ")"))
+    closed_last = not bracket or (depth[-1] == 0 and 0 not in depth[1:-1])
+    return closed_last and re.fullmatch(TOOL, tool) is not None
 
 
 def flags(options: ClientOptions) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import CliNotFound
 from ..protocol.versions import LAST_LOCAL_LINK, Version
 from ..transports.base import Transport
 from ..transports.environment import environment_for
@@ -24,8 +24,17 @@ def launch_for(options: ClientOptions) -> Launch:
     if options.checkpoints:
         asked.setdefault(CHECKPOINTS, "1")
     env = environment_for(os.environ, asked, api_billing=options.api_billing)
-    program = program_of(options.cli)
-    return Launch(program=program, args=flags(options), cwd=str(Path(options.cwd).expanduser().absolute()), env=env)
+    cwd = os.path.abspath(os.path.expanduser(options.cwd))
+    return Launch(program=_program(options), args=flags(options), cwd=cwd, env=env)
+
+
+def _program(options: ClientOptions) -> tuple[str, ...]:
+    try:
+        return program_of(options.cli)
+    except CliNotFound:
+        if options.cli is None and callable(options.transport):
+            return ("claude",)  # a road of the caller's own may start nothing
+        raise
 
 
 def program_of(cli: str | os.PathLike[str] | Sequence[str] | None) -> tuple[str, ...]:
