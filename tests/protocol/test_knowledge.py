@@ -82,6 +82,9 @@ def test_what_was_known_before_is_taken_off_only_where_the_cli_counts_on(version
 def test_clear_begins_to_count_anew() -> None:
     """measured (2.1.326): the total falls to 0 and the session id changes."""
     assert costs("2.1.326/stdio/slash_commands") == [0, 0.0008, 0.0008, 0, 0, 0, 0.0008]
+    conn = connection()
+    conn.receive_data(result(total_cost_usd=0.5) + line(type="conversation_reset") + result(total_cost_usd=0.75))
+    assert conn.cost_usd == 1.25
 
 
 @pytest.mark.parametrize("name", on_all("max_budget"))

@@ -160,6 +160,7 @@ def test_bytes_are_called_whole_json_exactly_when_they_are(value: Any) -> None:
         assert not lenient.is_whole(text + b"]") and not lenient.is_whole(b"[" + text)
     assert not lenient.is_whole(b"[" * 650 + raw + b" x" + b"]" * 650)
     assert not lenient.is_whole(b"[" * 650 + b"NaN" + b"]" * 650)
+    assert not lenient.is_whole(b"]" * 650 + raw + b"[" * 650)
 
 
 @tries(100)

@@ -115,6 +115,14 @@ def test_an_unprompted_turn_takes_no_prompt_that_was_sent_after_it_began() -> No
     assert only_result(conn.receive_data(init() + echo(mine) + result())).prompts == (mine,)
 
 
+def test_a_prompt_that_was_sent_after_a_turn_began_waits_for_a_receipt() -> None:
+    """ours: a turn that nothing announced (a schedule, a hook) can't have been begun by a prompt that came later."""
+    conn = connection()
+    conn.receive_data(init())
+    mine = conn.send_prompt("mine")
+    assert only_result(conn.receive_data(result())).prompts == () and conn.turns.waiting == [mine]
+
+
 def test_an_unprompted_turn_takes_no_prompt_that_was_sent_just_before_it_began() -> None:
     """measured (2.1.62): the notification came in mid-turn, its own turn follows the result."""
     conn = connection()
