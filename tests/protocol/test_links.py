@@ -9,8 +9,9 @@ import pytest
 
 from ropewalk.errors import RequestFailed
 from ropewalk.protocol.answers import Allow, Deny
-from ropewalk.protocol.connection import REPEATS, Connection
+from ropewalk.protocol.connection import Connection
 from ropewalk.protocol.control import ControlCancelRequest, ControlRequest, ControlResponse
+from ropewalk.protocol.hearing import REPEATS
 from ropewalk.protocol.messages import Message, Result
 from ropewalk.protocol.state import State
 from tests.protocol.captures import process

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ropewalk.errors import SessionGone
 from ropewalk.protocol.answers import Allow, Answer, Deny, Option, Refusal, Reply, choices_of, choose
-from ropewalk.protocol.connection import ANSWERABLE
 from ropewalk.protocol.control import CanUseTool, ControlCancelRequest, ControlRequest, HookCallback, McpMessage, UnknownQuestion
+from ropewalk.protocol.hearing import ANSWERABLE
 from tests.demand import demand
 from tests.protocol.captures import every_process, on_all, process
 from tests.protocol.schemas import ALLOW, DENY, envelope, faults

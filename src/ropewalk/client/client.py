@@ -12,8 +12,9 @@ from typing import Any
 
 from ..errors import LocalProtocolError, RequestFailed, RequestTimedOut, RopewalkError, SessionGone
 from ..protocol.answers import Answer
-from ..protocol.connection import Connection, Notable
+from ..protocol.connection import Connection
 from ..protocol.control import ControlRequest
+from ..protocol.hearing import Notable
 from ..protocol.messages import Result
 from ..protocol.outgoing import Content
 from ..protocol.pending import Outcome
