@@ -94,6 +94,7 @@ def steps_by_turn(records: Iterable[Record]) -> list[list[Json]]:
             _interrupted(reading)
         elif record.direction == "out" and record.line is not None:
             _read_out(reading, record.line)
+    _take_time(reading)
     return reading.turns
 
 
@@ -257,15 +258,19 @@ def _give_outcome(step: Json, block: Json, details: Any) -> None:
 
 
 def _read_result(reading: Reading, line: Json) -> None:
-    """A turn that was interrupted in mid-word gets words that take their time."""
-    if reading.interrupted and line["subtype"] == "error_during_execution" and not reading.running:
-        slow = {"text": " ".join(f"word{n}" for n in range(60)), "pace": 0.3} if reading.deltas else {"wait": LONG}
-        if not reading.broken_tool:
-            reading.turns[-1].append({"together": [slow]})
+    if line["subtype"] == "error_during_execution":
+        _take_time(reading)
     reading.interrupted, reading.broken_tool, reading.deltas, reading.running = False, False, "", set()
     for call in reading.agent_calls:
         reading.steps[call].setdefault("lasts", SHORT)
     reading.turns.append([])
+
+
+def _take_time(reading: Reading) -> None:
+    """A turn that was broken off in mid-word gets words that take their time."""
+    if reading.interrupted and not reading.running and not reading.broken_tool:
+        slow = {"text": " ".join(f"word{n}" for n in range(60)), "pace": 1.5} if reading.deltas else {"wait": LONG}
+        reading.turns[-1].append({"together": [slow]})
 
 
 def _failure_of(line: Json) -> int | str:

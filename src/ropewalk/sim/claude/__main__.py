@@ -37,12 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except launch.NoSuchSession as missing:
         _wire(Pipes()).send(missing.line)
         return _refuse(missing.words, 1)
-    _leave_on_signals()
     return asyncio.run(_run(asked, story, started, orders))
 
 
 async def _run(asked: flags.Flags, story: scenario.Scenario, started: launch.Launch, orders: list[faults.Order]) -> int:
     program = Program(asked, story, started, _wire(_road(asked, started.session.traits)), orders, _speed())
+    _leave_on_signals(program)
     if program.traits.sigint_result:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, program.stopped_by_signal)
     return await program.run()
@@ -79,10 +79,10 @@ def _speed() -> float:
         return 1.0
 
 
-def _leave_on_signals() -> None:
+def _leave_on_signals(program: Program) -> None:
     """Plain handlers: they work even while a write to a full pipe blocks the loop."""
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
-    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+    signal.signal(signal.SIGTERM, lambda *_: program.leave(143))
+    signal.signal(signal.SIGINT, lambda *_: program.leave(0))
 
 
 def _refuse(words: str, code: int) -> int:

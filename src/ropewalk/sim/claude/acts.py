@@ -211,17 +211,19 @@ async def _work_beside(turn: Turn, call: Call, task: Task) -> None:
 
 
 async def _shell(turn: Turn, call: Call, task: Task | None) -> Outcome:
-    """A real command, as a child of ours; an interrupt ends it, the end of this process does not (as on the real CLI)."""
+    """A real command, as a child in a session of its own; an interrupt ends it, the end of this process need not."""
     child = await asyncio.create_subprocess_shell(
         str(call.given["command"]), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, cwd=turn.session.cwd, env={**os.environ, **turn.session.environment},
+        start_new_session=True,
     )  # fmt: skip
+    turn.program.commands.add(child.pid)
     if task is not None:
         task.child = child
     try:
         out, err = await child.communicate()
     except asyncio.CancelledError:
-        if child.returncode is None:
-            child.kill()
+        turn.program.end_command(child.pid)
         raise
+    turn.program.commands.discard(child.pid)
     return outcomes.bash(call, turn.session, out.decode(errors="replace"), err.decode(errors="replace"), child.returncode or 0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .background import Task
 from .calls import Call
+from .endings import StopTurn
 from .outcomes import Outcome
 from .results import turn_usage
 from .session import Json, Usage
@@ -47,7 +48,10 @@ async def _work(turn: Turn, call: Call, task: Task) -> str:
     await turn.program.pause(0)
     if not task.background:
         turn.say(turn.lines.user([{"type": "text", "text": task.prompt}], call.id, **actor.agent_marks()))
-    await turn.converse(actor)
+    try:
+        await turn.converse(actor)
+    except StopTurn as stop:
+        return stop.ending.text
     return actor.text or str(call.step.get("result", ""))
 
 

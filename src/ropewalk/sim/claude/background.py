@@ -147,8 +147,8 @@ class Tasks:
         self._alive.clear()
 
     def _cancel(self, task: Task) -> None:
-        if task.child is not None and task.child.returncode is None:
-            task.child.kill()
+        if task.child is not None:
+            self._program.end_command(task.child.pid)
         if task.handle is not None:
             task.handle.cancel()
 

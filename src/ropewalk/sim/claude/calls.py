@@ -22,7 +22,6 @@ class Call:
     given: Json
     step: Step
     asked: tuple[str, asyncio.Future[Answer]] | None = None
-    edited: bool = False
     running: bool = False
     done: bool = False
     shown: Json | None = None

@@ -84,19 +84,19 @@ def max_retries() -> int:
     return int(value) if value.isdigit() else 10
 
 
-async def fail(turn: Turn, step: Step) -> Ending | None:
+async def fail(turn: Turn, step: Step, told: bool = True) -> Ending | None:
     """Fail ``times`` calls (default: all of them): None when a retry gets through, else how the turn ends."""
     failure = FAILURES.get(str(step.value), FAILURES["500"])
     times = int(step.get("times", 1_000))
     allowed = max_retries() if failure.retried else 0
     for attempt in range(1, min(times, allowed) + 1):
         delay = 0.5 * 2 ** (attempt - 1)
-        if turn.traits.retries_told:
+        if turn.traits.retries_told and told:
             turn.say(turn.lines.system("api_retry", _retry(failure, attempt, allowed, delay)))
         await turn.program.pause(delay)
     if times <= allowed:
         return None
-    return give_up(turn, failure, step.get("words"))
+    return give_up(turn, failure, step.get("words"), told)
 
 
 def _retry(failure: Failure, attempt: int, allowed: int, delay: float) -> Json:
@@ -109,7 +109,7 @@ def _retry(failure: Failure, attempt: int, allowed: int, delay: float) -> Json:
     }
 
 
-def give_up(turn: Turn, failure: Failure, words: str | None = None) -> Ending:
+def give_up(turn: Turn, failure: Failure, words: str | None = None, told: bool = True) -> Ending:
     """The made-up assistant line, and the ending that repeats its text."""
     rich = turn.traits.rich_results
     text = words or (failure.text if rich else failure.old_text)
@@ -118,10 +118,11 @@ def give_up(turn: Turn, failure: Failure, words: str | None = None) -> Ending:
         more["is_api_error_message"] = True
         more |= {"api_error_status": failure.status, "api_error_type": failure.api_type} if failure.api_type else {}
         more |= {"api_error": failure.api_error} if failure.api_error else {}
-    marks = turn.prompt_marks("failed")
-    turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **more, **marks))
-    told: Json = {"api_error_type": failure.api_type} if failure.api_type else {}
-    told |= {"api_error": failure.api_error} if failure.api_error else {}
+    if told:
+        marks = turn.prompt_marks("failed")
+        turn.say(turn.lines.assistant(turn.lines.made_up(text, "stop_sequence", ""), None, **more, **marks))
+    repeated: Json = {"api_error_type": failure.api_type} if failure.api_type else {}
+    repeated |= {"api_error": failure.api_error} if failure.api_error else {}
     return Ending(
         is_error=True,
         text=text,
@@ -130,5 +131,5 @@ def give_up(turn: Turn, failure: Failure, words: str | None = None) -> Ending:
         api_status=failure.status,
         timed=False,
         counts_usage=False,
-        more=told if rich else {},
+        more=repeated if rich else {},
     )

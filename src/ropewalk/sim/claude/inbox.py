@@ -74,7 +74,7 @@ class Inbox:
             return
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._program.die(self._not_json(line))
             return
         if isinstance(message, dict):

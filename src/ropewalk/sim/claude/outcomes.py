@@ -23,7 +23,6 @@ class Outcome:
     details: object
     error: bool = False
     marked: bool = False
-    bare: bool = False
     source: str | None = None
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import sys
 
 from . import faults, structured
@@ -55,6 +57,7 @@ class Program:
         self._speed, self._orders = speed, orders
         self._remote_told = self._classifier_told = False
         self.todo_list = TodoList()
+        self.commands: set[int] = set()
 
     @property
     def asks(self) -> bool:
@@ -77,6 +80,9 @@ class Program:
                 self.inbox.start()
             while await self._has_work():
                 await self._take_turn()
+            if self.traits.leaves_at_eof and len(self.tasks):
+                self._remember_cost()
+                os._exit(int(self.last_failed))
             self.tasks.end_all() if self.last_interrupted else self.tasks.stop_all()
             self.control.stop()
         self._remember_cost()
@@ -140,6 +146,19 @@ class Program:
             self.turn.interrupt()
         else:
             self.interrupt_next = len(self.prompts) > 0
+
+    def end_command(self, pid: int) -> None:
+        """End a real command with what it started."""
+        if pid in self.commands:
+            self.commands.discard(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+    def leave(self, code: int) -> None:
+        """A signal: out at once. Commands that run go on without us, unless the version ends them (measured)."""
+        for pid in list(self.commands) if self.traits.ends_commands else []:
+            self.end_command(pid)
+        os._exit(code)
 
     def end_input(self) -> None:
         """No more lines count: open questions are refused, what runs may finish."""

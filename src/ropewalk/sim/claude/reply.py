@@ -80,7 +80,7 @@ class Message:
             case kind if kind in TOOLS:
                 await self._tool_block(acts.call_of(self.turn, step), spoken, rest)
             case "fail":
-                await self.turn.fail(step)
+                await self.turn.fail(self.actor, step)
             case "echo":
                 self.turn.echo_prompts()
             case "compact":

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from . import results
 from .lines import stamp
 from .prompts import Prompt
-from .scenario import Step
 from .session import Json, Usage
 
 if TYPE_CHECKING:
@@ -148,7 +147,3 @@ def _local_result(turn: Turn, text: str, name: str | None) -> None:
     rich = turn.traits.rich_results
     turn.tally.rounds = 0 if rich else COUNTED
     turn.say(results.local_result(turn.lines, turn.tally, text, name))
-
-
-def compaction_step(step: Step) -> tuple[str, int]:
-    return str(step.value), int(step.get("tokens", 150_000))

@@ -161,7 +161,7 @@ class Tools:
 
     async def _judged(self, actor: Actor, call: Call, verdict: Verdict) -> bool:
         if verdict.allowed:
-            call.given, call.edited = verdict.given, True
+            call.given = verdict.given
             if verdicts.apply(verdict.updates, self.session):
                 self.turn.say(self.turn.lines.mode_status())
             await self._carry_out(actor, call, {"decision": "accept", "source": verdict.source})
@@ -194,7 +194,7 @@ class Tools:
             await self.turn.program.hooks.call("PostToolUse", fields, call, self.turn.prompt_id)
         if outcome.source:
             decision = {"decision": "reject", "source": outcome.source}
-        self.result(actor, call, outcome, None if outcome.bare else {"permission_decision": decision})
+        self.result(actor, call, outcome, {"permission_decision": decision})
 
     def _refused_unasked(self, actor: Actor, call: Call, decision: Decision) -> None:
         words = decision.reason or f"Permission to use {call.name} has been denied."

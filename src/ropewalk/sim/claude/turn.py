@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import failures, greeting, plans, results, slash, stops, structured
+from . import endings, failures, greeting, plans, results, slash, stops, structured
 from .actor import Actor
 from .background import Task
 from .calls import Call
+from .endings import StopTurn
 from .lines import INTERRUPTED, INTERRUPTED_TOOL
 from .prompts import Prompt
 from .reply import Message, Spoken
@@ -22,14 +23,6 @@ from .tools import Tools
 
 if TYPE_CHECKING:
     from .program import Program
-
-
-class StopTurn(Exception):
-    """The turn ends here, in this way."""
-
-    def __init__(self, ending: Ending) -> None:
-        super().__init__(ending.subtype)
-        self.ending = ending
 
 
 class Turn:
@@ -48,6 +41,7 @@ class Turn:
         self.facts: dict[str, str] = {"prompt": "\n".join(prompt.text for prompt in prompts)}
         self.structured: Json | None = None
         self.foreground: set[str | None] = {None}
+        self._folded: list[Prompt] = []
         self._tools_used: list[str] = []
         self._reminders = self._bad_outputs = self._calls = self._continued = 0
         self._marked_message: str | None = None
@@ -55,11 +49,11 @@ class Turn:
 
     async def run(self) -> None:
         self._task = asyncio.current_task()
-        if slash.is_local(self, self.prompts[0]):
-            await slash.run(self, self.prompts[0])
-            self._told_all()
-            return
         try:
+            if slash.is_local(self, self.prompts[0]):
+                await slash.run(self, self.prompts[0])
+                self._told_all()
+                return
             await self._begin()
             await self.converse(self.actor)
             await self._stop_hooks()
@@ -90,7 +84,7 @@ class Turn:
         if self.program.broken_by_assistant or self.program.interrupt_next:
             self.program.broken_by_assistant = self.program.interrupt_next = False
             self.say_user(self.lines.interruption(INTERRUPTED))
-            raise StopTurn(self._aborted("aborted_streaming", None))
+            raise StopTurn(endings.aborted(self.traits, "aborted_streaming", None))
         await self.program.pause(0)
 
     def say_init(self) -> None:
@@ -130,7 +124,8 @@ class Turn:
         if self.structured is not None and self.traits.schema_ends_turn:
             return True
         self._check_turns(spoken.stop_reason)
-        self._make_room()
+        if self.program.prompts.presses():
+            raise StopTurn(endings.pushed_aside())
         self._fold()
         return False
 
@@ -179,29 +174,18 @@ class Turn:
             self.program.prompts.tell(prompt, "started")
             if prompt.uuid:
                 self.tally.prompt_uuids.append(prompt.uuid)
-        self.prompts += folded
-
-    def _make_room(self) -> None:
-        """A prompt with priority "now" ends the turn after the present tool (measured 2.1.326)."""
-        if self.program.prompts.presses():
-            raise StopTurn(Ending(text="", reason="aborted_tools", stop_reason="tool_use"))
+        self._folded += folded
 
     def _check_turns(self, stop_reason: str) -> None:
         limit = self.program.flags.max_turns
         if limit is not None and self._calls >= limit:
-            words = [f"Reached maximum number of turns ({limit})"] if self.traits.rich_results else []
-            raise StopTurn(self._limit("error_max_turns", "max_turns", stop_reason, words))
+            raise StopTurn(endings.out_of_turns(self.traits, limit, stop_reason))
 
     def _check_budget(self, stop_reason: str | None) -> None:
         limit = self.program.flags.max_budget
         if limit is not None and self.session.purse.total >= limit:
             self.tally.rounds = 0
-            words = [f"Reached maximum budget (${limit:g})"] if self.traits.rich_results else []
-            raise StopTurn(self._limit("error_max_budget_usd", "budget_exhausted", stop_reason, words))
-
-    def _limit(self, subtype: str, reason: str, stop_reason: str | None, words: list[str]) -> Ending:
-        shown = stop_reason if self.traits.rich_results else None
-        return Ending(subtype, self.traits.limits_are_errors, reason=reason, stop_reason=shown, errors=words)
+            raise StopTurn(endings.out_of_money(self.traits, limit, stop_reason))
 
     def _goes_on(self, actor: Actor, stop_reason: str) -> bool:
         """A reply that was cut, or refused by the vendor's safeguards: continue as the version does, or fail."""
@@ -230,16 +214,11 @@ class Turn:
 
     def check_outputs(self) -> None:
         if self._bad_outputs >= structured.RETRIES:
-            words = f"Failed to provide valid structured output after {structured.RETRIES} attempts"
-            if self.traits.rich_results:
-                words += f" — last StructuredOutput error: {self.facts['complaint']}"
-            shown = "tool_use" if self.traits.rich_results else None
-            reason = "structured_output_retry_exhausted"
-            raise StopTurn(Ending("error_max_structured_output_retries", True, reason=reason, stop_reason=shown, errors=[words]))
+            raise StopTurn(endings.without_output(self.traits, self.facts["complaint"]))
 
-    async def fail(self, step: Step) -> None:
-        """A model call fails; returns when a retry got through."""
-        ending = await failures.fail(self, step)
+    async def fail(self, actor: Actor, step: Step) -> None:
+        """A model call fails; returns when a retry got through. A sub-agent's failure is its report."""
+        ending = await failures.fail(self, step, told=actor.task is None)
         if ending is not None:
             raise StopTurn(ending)
 
@@ -265,22 +244,15 @@ class Turn:
 
     def _stop_in_tools(self) -> None:
         self.say_user(self.lines.interruption(INTERRUPTED_TOOL))
-        raise StopTurn(self._aborted("aborted_tools", "tool_use"))
+        raise StopTurn(endings.aborted(self.traits, "aborted_tools", "tool_use"))
 
     def _after_interrupt(self) -> Ending:
         if not self.interruption_said:
             self.say_user(self.lines.interruption(INTERRUPTED_TOOL if self.in_tools else INTERRUPTED))
         if self.in_tools:
-            return self._aborted("aborted_tools", "tool_use")
-        return self._aborted("aborted_streaming", self.actor.stop_reason if self._calls > 1 else None)
-
-    def _aborted(self, reason: str, stop_reason: str | None) -> Ending:
-        words = f"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason or 'null'}"
-        rich = self.traits.rich_results
-        return Ending(
-            "error_during_execution", self.traits.interrupted_is_error, reason=reason, stop_reason=stop_reason if rich else None,
-            errors=[words] if rich else [], counts_usage=False,
-        )  # fmt: skip
+            return endings.aborted(self.traits, "aborted_tools", "tool_use")
+        last = self.actor.stop_reason if self._calls > 1 else None
+        return endings.aborted(self.traits, "aborted_streaming", last)
 
     def _end(self, ending: Ending) -> None:
         self.tally.rounds += 1
@@ -289,11 +261,8 @@ class Turn:
         origin = self.prompts[0].origin
         more: Json = {"origin": origin} if origin and self.traits.rich_results else {}
         more |= {"structured_output": self.structured} if self.structured is not None else {}
-        folded = [prompt for prompt in self.prompts[1:] if prompt.uuid]
-        if not self.traits.merges_prompts or self._calls > 1:
-            for prompt in folded:
-                self.program.prompts.tell(prompt, "completed")
-            folded, self.prompts = [], [prompt for prompt in self.prompts if prompt not in folded]
+        for prompt in self._folded:
+            self.program.prompts.tell(prompt, "completed")
         self.program.last_failed = ending.is_error
         self.program.last_interrupted = ending.subtype == "error_during_execution"
         if self._tools_used and os.environ.get("CLAUDE_CODE_EMIT_TOOL_USE_SUMMARIES") == "1":

@@ -74,6 +74,7 @@ class Traits:
     mcp_first: bool  # sdk servers are spoken to before initialize is answered
     mcp_string_ids: bool
     mcp_set_twice: bool  # mcp_set_servers does the handshake twice, interleaved
+    ends_commands: bool  # a signal ends running commands, too (else they go on without it)
     sigint_result: bool  # SIGINT: a result, then exit 0 (else just exit 0)
     # Launch
     sdk_url: bool
@@ -158,6 +159,7 @@ V37 = Traits(
     mcp_first=False,
     mcp_string_ids=False,
     mcp_set_twice=True,
+    ends_commands=False,
     sigint_result=False,
     sdk_url=True,
     modes=("acceptEdits", "bypassPermissions", "default", "delegate", "dontAsk", "plan"),
@@ -245,6 +247,7 @@ V326 = replace(
     mcp_first=True,
     mcp_string_ids=True,
     mcp_set_twice=False,
+    ends_commands=True,
     sigint_result=True,
     sdk_url=False,
     modes=("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"),

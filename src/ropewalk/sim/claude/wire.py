@@ -34,8 +34,11 @@ class Pipes:
 
     def write(self, line: bytes) -> None:
         view = memoryview(line)
-        while view:
-            view = view[os.write(1, view) :]
+        try:
+            while view:
+                view = view[os.write(1, view) :]
+        except BrokenPipeError:  # nobody listens any more
+            os._exit(1)
 
 
 class Answer:
@@ -61,24 +64,32 @@ class Wire:
         self.road = road
         self.lines_out = 0
         self._ledger = ledger
-        self._rest = b""
+        self._rest: list[bytes] = []
 
     def split(self, chunk: bytes) -> list[bytes]:
         """The whole lines in what has come so far, without their ends."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if b"\n" not in chunk:
+            self._rest.append(chunk)
+            return []
+        *lines, rest = b"".join([*self._rest, chunk]).split(b"\n")
+        self._rest = [rest]
         for line in lines:
             self.note("in", line)
         return lines
 
     def last(self) -> list[bytes]:
         """What stood after the last newline when the input ended."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = b"".join(self._rest), []
         if rest:
             self.note("in", rest)
         return [rest] if rest else []
 
     def send(self, line: Json) -> None:
-        self.send_bytes(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+        try:
+            self.send_bytes(text.encode())
+        except UnicodeEncodeError:  # a lone surrogate: escaped, as the real one writes it
+            self.send_bytes(json.dumps(line, separators=(",", ":")).encode())
 
     def send_bytes(self, line: bytes, end: bytes = b"\n") -> None:
         self.note("out", line)
