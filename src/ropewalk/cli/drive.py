@@ -88,8 +88,15 @@ class Drive:
             if self._fresh is None:
                 return
             prompt, self._fresh = fresh_prompt(self._fresh), None
+            self._begin_again()
             options = replace(options, resume=None, continue_last=False, fork=False, permission_mode="acceptEdits")
             self.screen.say("  Fresh conversation from here, with the plan. Earlier text is not known to Claude any more.")
+
+    def _begin_again(self) -> None:
+        self.log.result = None
+        self.work.running, self.work.turn_due = False, False
+        self.work.background.clear()
+        self.story.begin_again()
 
     async def _process(self, options: ClientOptions, prompt: str) -> None:
         client = self._client = Client(options)
@@ -151,7 +158,8 @@ class Drive:
         waiting = self._open.get(question.request_id)
         if waiting is None or waiting.done():
             return  # withdrawn before it could be drawn
-        deciding = asyncio.get_running_loop().create_task(self.answers.decide(question, len(self._open) - 1))
+        behind = sum(not other.done() for other in self._open.values()) - 1
+        deciding = asyncio.get_running_loop().create_task(self.answers.decide(question, behind))
         waiting.add_done_callback(lambda _: deciding.cancel())
         self.asking = True
         try:

@@ -40,8 +40,9 @@ class Hand:
 
     async def line(self, shown: str) -> str | None:
         """A line; None when the person wants to go back (^D)."""
-        self._ask(shown)
-        typed = await self.keyboard.line()
+        with self.keyboard.line_by_line():
+            self._ask(shown)
+            typed = await self.keyboard.line()
         if typed is None:
             self.screen.put("\n")
         return typed if typed is None else typed.strip()
@@ -51,5 +52,5 @@ class Hand:
         return await self.key(("y", "n", "escape"), f"{question} y/n") == "y"
 
     def _ask(self, shown: str) -> None:
-        self.screen.put(self.screen.paint("amber", f"{shown} {self.screen.look.glyphs.go} "))
         self.keyboard.flush()
+        self.screen.put(self.screen.paint("amber", f"{shown} {self.screen.look.glyphs.go} "))

@@ -54,6 +54,16 @@ class Keyboard:
             if self._inside:
                 self._raw()
 
+    @contextlib.contextmanager
+    def line_by_line(self) -> Iterator[None]:
+        """Keys come as lines, with the terminal's own editing and echo."""
+        self._cooked()
+        try:
+            yield
+        finally:
+            if self._inside:
+                self._raw()
+
     def again(self) -> None:
         """After a stop and ``fg``: the shell has set the terminal for itself."""
         if self._inside:
@@ -87,18 +97,13 @@ class Keyboard:
                 return typed
 
     async def line(self) -> str | None:
-        """A line with the terminal's own editing; None for ^D on an empty one."""
-        self._cooked()
+        """A line; None for ^D on an empty one. Only inside ``with keyboard.line_by_line()``."""
         typed = b""
-        try:
-            while not typed.endswith(b"\n"):
-                piece = await self._bytes(eof=True)
-                if not piece:
-                    break
-                typed += piece
-        finally:
-            if self._inside:
-                self._raw()
+        while not typed.endswith(b"\n"):
+            piece = await self._bytes(eof=True)
+            if not piece:
+                break
+            typed += piece
         return typed.decode("utf-8", "replace").rstrip("\n") if typed else None
 
     async def _bytes(self, eof: bool = False) -> bytes:

@@ -77,6 +77,11 @@ class Story:
             if words:
                 self.screen.talk(self.screen.paint(style, f"  {words}"))
 
+    def begin_again(self) -> None:
+        """Another conversation follows, with a head of its own."""
+        self._headed, self.error, self._streamed = False, None, ""
+        self._do("starting claude")
+
     def answered(self, tool_use_id: str | None, because: str) -> None:
         """A person has decided: the tool's clock starts now, and its line says who let it run."""
         if tool_use_id:
