@@ -203,6 +203,14 @@ async def test_the_environment_is_what_is_allowed_and_what_was_asked_for(monkeyp
     assert paid["ANTHROPIC_API_KEY"] == "k" and "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING" not in paid
 
 
+def test_options_show_what_was_chosen_and_no_secrets() -> None:
+    """ours: they end up in logs"""
+    options = ClientOptions(model="opus", env={"TOKEN": "s3cret"}, max_turns=3)
+    assert (
+        repr(options) == "ClientOptions(model='opus', max_turns=3, env=['TOKEN'])" and repr(ClientOptions()) == "ClientOptions()"
+    )
+
+
 # -- which program, which folder
 
 

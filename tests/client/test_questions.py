@@ -113,7 +113,7 @@ async def test_a_function_that_raises_refuses_and_on_error_hears_why(decide: Any
         Allow(WORDS),
         Allow(WORDS.split()),
         Deny(""),
-        object(),
+        object,
         Allow(None, [WORDS]),
     ],
     ids=repr,

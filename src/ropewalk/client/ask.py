@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import TurnFailed, UsageError
 from ..protocol.answers import Deny
-from ..protocol.messages import Result
+from ..protocol.messages import Assistant, Result
 from .client import Client
 from .options import ClientOptions
 
@@ -38,7 +38,8 @@ async def _ask(prompt: str, options: ClientOptions) -> str:
         async for message in client.query(prompt):
             if isinstance(message, Result):
                 result = message
-            words = getattr(message, "text", "") or words
+            elif isinstance(message, Assistant) and message.parent_tool_use_id is None:
+                words = message.text or words
     if result is None or result.failed:
         raise TurnFailed(result.subtype if result else "no result", result.reasons if result else (), client.session_id)
     return result.result or words

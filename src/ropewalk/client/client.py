@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from os import urandom
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LocalProtocolError, RequestFailed, RequestTimedOut, RopewalkError, SessionGone
 from ..protocol.answers import Answer
@@ -19,7 +19,6 @@ from ..protocol.messages import Result
 from ..protocol.outgoing import Content
 from ..protocol.pending import Outcome
 from ..protocol.state import State
-from ..transports.base import End, Transport
 from .answering import Answering
 from .delivery import Delivery
 from .hooks import HookBook
@@ -31,8 +30,10 @@ from .mcp import McpDesk
 from .options import ClientOptions, initialize_fields
 from .query import Query
 from .requests import Requests
-from .roads import open_road
 from .why import why_gone
+
+if TYPE_CHECKING:
+    from ..transports.base import End, Transport
 
 log = logging.getLogger("ropewalk.client")
 
@@ -250,6 +251,8 @@ class Client(Requests, Known):
         self._leaving = Leaving(connection, self._flush)
 
     async def _start(self) -> dict[str, Any]:
+        from .roads import open_road  # noqa: PLC0415 - processes and their pipes are loaded by whoever starts one
+
         options = self.options
         self._desk.open()
         road = await open_road(options)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ..errors import UsageError
 from ..protocol.control import HookCallback
 from ..protocol.versions import HOOK_EVENTS
 
 
-@dataclass(frozen=True, slots=True)
-class HookInput:
+class HookInput(Struct, frozen=True):
     """What a hook is told. ``fields`` has all of it: session_id, cwd, tool_name, tool_input, prompt … by event."""
 
     event: str
@@ -23,8 +23,7 @@ class HookInput:
         return self.fields[name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True, kw_only=True):
     """What a hook may say. All empty: go on as usual. ``specific`` is the event's own part, see ``permission``."""
 
     go_on: bool | None = None
@@ -60,8 +59,7 @@ class HookAnswer:
         return {name: value for name, value in said.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
+class Later(Struct, frozen=True):
     """The hook goes on by itself; the CLI does not wait for it longer than ``seconds``."""
 
     seconds: float
@@ -74,8 +72,7 @@ HookReply = HookAnswer | Later | Mapping[str, Any] | None
 HookFunction = Callable[[HookInput], HookReply | Awaitable[HookReply]]
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A function for the tools that ``matcher`` names ("Bash", "Edit|Write"; None: all). ``timeout``: the CLI's patience in s."""
 
     function: HookFunction

@@ -6,16 +6,18 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import SessionGone, UsageError
 from ..protocol.answers import Answer
 from ..protocol.versions import MODES, NEWER_MODES, mode_is_legal
-from ..transports.base import Transport
-from ..transports.launch import Launch
 from .hooks import Hooks
 from .mailbox import LIMIT, Told
 from .question import Question
+
+if TYPE_CHECKING:
+    from ..transports.base import Transport
+    from ..transports.launch import Launch
 
 Verdict = Answer | None
 OnQuestion = Callable[[Question], Verdict | Awaitable[Verdict]]
@@ -41,7 +43,7 @@ FLAG = r"-{0,2}[A-Za-z][A-Za-z0-9-]*"
 TOOL = r"[\w*:.@/-]+"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)  # what is generated costs at every import
 class ClientOptions:
     """Everything has a default. Texts that may be long or secret go over stdin, never into argv."""
 
@@ -101,6 +103,14 @@ class ClientOptions:
     on_connected: Callable[[], None] | None = None
     on_disconnected: Callable[[SessionGone], None] | None = None
     on_error: Callable[[Exception], None] | None = None
+
+    def __repr__(self) -> str:
+        """What differs from the defaults; of ``env`` only the names, since values may be secret."""
+        usual = ClientOptions()
+        chosen = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) != getattr(usual, name)}
+        if "env" in chosen:
+            chosen["env"] = sorted(self.env)
+        return f"ClientOptions({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
 
     def check(self) -> None:
         """Raise ``UsageError`` for what can't be meant."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ..protocol.messages import Result
-from ..transports.base import End
 from .options import ClientOptions
+
+if TYPE_CHECKING:
+    from ..transports.base import End
 
 
 def why_gone(end: End, last: Result | None, options: ClientOptions) -> str:
