@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from os import urandom
@@ -20,6 +19,7 @@ from ..protocol.outgoing import Content
 from ..protocol.pending import Outcome
 from ..protocol.state import State
 from .answering import Answering
+from .callbacks import Callbacks
 from .delivery import Delivery
 from .hooks import HookBook
 from .known import Known
@@ -35,8 +35,6 @@ from .why import why_gone
 if TYPE_CHECKING:
     from ..transports.base import End, Transport
 
-log = logging.getLogger("ropewalk.client")
-
 QUICK = 2.0
 """Seconds that each courtesy of ``close`` may take (interrupt, stopping tasks) before the process itself is stopped."""
 
@@ -50,9 +48,10 @@ class Client(Requests, Known):
     def __init__(self, options: ClientOptions | None = None) -> None:
         self.options = options or ClientOptions()
         self.options.check()
+        self._callbacks = Callbacks(self.options)
         self._hooks = HookBook(self.options.hooks)
-        self._desk = McpDesk(self.options.mcp_servers, self._notify_mcp, self._on_error)
-        self._answering = Answering(self._say, self._hooks, self._desk, self.options.on_question, self._on_error)
+        self._desk = McpDesk(self.options.mcp_servers, self._notify_mcp, self._callbacks.error)
+        self._answering = Answering(self._say, self._hooks, self._desk, self.options.on_question, self._callbacks.error)
         self._delivery = Delivery(self.options.max_unread, keeps=self.options.on_message is None)
         self._converse(Connection(new_id=_new_id))
         self._transport: Transport | None = None
@@ -89,8 +88,7 @@ class Client(Requests, Known):
             await self.close()
             raise
         self._ready = True
-        if self.options.on_connected is not None:
-            self._guarded(self.options.on_connected)
+        self._callbacks.connected()
         return response
 
     async def close(self, *, on_rung: Callable[[str], None] | None = None) -> End | None:
@@ -209,8 +207,7 @@ class Client(Requests, Known):
         if messages:
             settled = len(notable) == len(messages) and not connection.questions and type(notable[-1]) is ControlRequest
             self._delivery.tell(messages, len(data), quiet=settled)
-            if self.options.on_message is not None:
-                self._tell_callback(messages)
+            self._callbacks.messages(messages)
         if self._leaving.pending:
             self._leaving.heard()
 
@@ -224,16 +221,14 @@ class Client(Requests, Known):
         gone = self._gone = SessionGone(why_gone(end, turn.result if turn else None, self.options), end.code, end.stderr)
         rest = self._connection.receive_eof(gone)
         self._delivery.tell(rest, sum(len(message.raw) for message in rest))
-        if self.options.on_message is not None:
-            self._tell_callback(rest)
+        self._callbacks.messages(rest)
         self._act([one for one in self._connection.take_notable() if isinstance(one, Result)])
         self._answering.cancel()
         self._delivery.end(gone, asked_for=self._closing is not None)
         for waiter in self._turn_waiters:
             if not waiter.done():
                 waiter.set_exception(gone)
-        if self.options.on_disconnected is not None:
-            self._guarded(self.options.on_disconnected, gone)
+        self._callbacks.disconnected(gone)
 
     # -- what a Query tells
 
@@ -272,7 +267,7 @@ class Client(Requests, Known):
     async def _set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> None:
         errors = (await self.mcp_set_servers(servers)).get("errors") or {}
         for name, words in errors.items():
-            self._on_error(RequestFailed("", "mcp_set_servers", f"{name}: {words}"))
+            self._callbacks.error(RequestFailed("", "mcp_set_servers", f"{name}: {words}"))
 
     async def _received(self, opened: list[Mailbox], watch: Watch) -> AsyncGenerator[Told, None]:
         box = self._delivery.open_receiver()
@@ -396,22 +391,6 @@ class Client(Requests, Known):
             raise SessionGone("the session is being closed by this program")
         if self._transport is None:
             raise LocalProtocolError("not connected: use `async with Client(…)` or `await client.connect()` first")
-
-    def _on_error(self, error: Exception) -> None:
-        if self.options.on_error is not None:
-            self._guarded(self.options.on_error, error)
-
-    def _tell_callback(self, messages: list[Told]) -> None:
-        assert self.options.on_message is not None
-        for message in messages:
-            self._guarded(self.options.on_message, message)
-
-    def _guarded(self, function: Callable[..., None], *told: Any) -> None:
-        """A caller's callback may raise anything; reading goes on."""
-        try:
-            function(*told)
-        except Exception:
-            log.exception("a callback failed")
 
 
 def _new_id() -> str:
