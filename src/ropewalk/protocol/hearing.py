@@ -133,6 +133,9 @@ class Hearing:
     def _on_user(self, message: User) -> bool:
         if message.isReplay and message.uuid is not None:
             self._receipt(message.uuid)
+        done = message.tool_use_result
+        if isinstance(done, dict) and done.get("status") == "completed":
+            self.tasks.pop(str(done.get("agentId")), None)  # a sub-agent that was waited for: 2.1.62 tells no other end of it
         return True
 
     def _on_lifecycle(self, message: CommandLifecycle) -> bool:

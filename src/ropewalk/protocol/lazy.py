@@ -6,7 +6,7 @@ from .codec import decode
 from .messages import Message
 
 _BULK = (b'{"type":"stream_event"', b'{"type":"assistant"', b'{"type":"user"')
-_RECEIPT = b'"isReplay":true'
+_RECEIPT, _AGENT = b'"isReplay":true', b'"agentId":"'
 
 
 class LazyMessage:
@@ -32,5 +32,5 @@ class LazyMessage:
 
 
 def may_wait(line: bytes) -> bool:
-    """Can the connection do without this line's meaning? Not when it is a receipt of a prompt, or in another key order."""
-    return line.startswith(_BULK) and (line[9:13] != b"user" or _RECEIPT not in line)
+    """Can the connection do without this line's meaning? Not when it is a prompt's receipt, an agent's end, or in odd order."""
+    return line.startswith(_BULK) and (line[9:13] != b"user" or (_RECEIPT not in line and _AGENT not in line))
