@@ -6,10 +6,11 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,20 @@ async def linked(place: Place, cli_version: str, model: SimModel) -> AsyncIterat
         await transport.stop(patience=1)
 
 
+@pytest.fixture
+def quick(open_client: OpenClient, cli_version: str) -> OpenClient:
+    """As ``open_client``, but in the end 2.1.37 is not left its 5 s: it dials twice more before it believes that we are gone."""
+
+    @asynccontextmanager
+    async def opened(**options: Any) -> AsyncIterator[Client]:
+        async with open_client(**options) as client:
+            yield client
+            if cli_version == "2.1.37" and client.pid is not None:
+                os.kill(client.pid, signal.SIGKILL)
+
+    return opened
+
+
 # Connected
 
 
@@ -175,11 +190,11 @@ async def test_a_newer_cli_that_is_told_to_dial_us_ends_with_a_sentence(linked: 
 @demand("001-08", tag="real")
 @by_link
 async def test_a_stranger_is_refused_and_the_session_goes_on(
-    open_client: OpenClient, model: SimModel, caplog: pytest.LogCaptureFixture
+    quick: OpenClient, model: SimModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     """seed 001: wrong or missing token: refused, logged, nothing changed."""
     model.add("Undisturbed.")
-    async with open_client(transport="websocket") as client:
+    async with quick(transport="websocket") as client:
         transport = transport_of(client)
         url = transport._address.url(port_of(transport))
         dial = transport.link.dial
@@ -212,15 +227,15 @@ def port_of(transport: WebSocketTransport) -> int:
 # Lost and found again
 
 
-@demand("001-17", "001-44", "001-86", tag="real")
+@demand("001-44", "001-86", tag="real")
 @roads
 @by_link
 async def test_a_question_that_is_open_when_the_link_breaks_is_answered_over_the_next(
-    open_client: OpenClient, model: SimModel, place: Place, road: str
+    quick: OpenClient, model: SimModel, place: Place, road: str
 ) -> None:
     """measured (2.1.37 … 2.1.120): dialled again after a second; the second initialize lists the question; the answer counts."""
     model.add(count("after"), "Made it.", "Second.")
-    async with open_client(transport=road) as client:
+    async with quick(transport=road) as client:
         reading = Reading(client.query("make after"))
         question = await reading.question()
         await lose(client)
@@ -237,11 +252,11 @@ async def test_a_question_that_is_open_when_the_link_breaks_is_answered_over_the
 @roads
 @by_link
 async def test_an_answer_in_the_last_and_in_the_first_instant_of_a_link_runs_the_tool_once(
-    open_client: OpenClient, model: SimModel, place: Place, road: str
+    quick: OpenClient, model: SimModel, place: Place, road: str
 ) -> None:
     """ours: whether it arrived is learnt from the second initialize; on 2.1.37 a second allow could run the tool again."""
     model.add(count("last"), reply("One.", hold="last"), count("first"), "Two.")
-    async with open_client(transport=road) as client:
+    async with quick(transport=road) as client:
         reading = Reading(client.query("one"))
         question = await reading.question()
         await client.control_response(question.request_id, Allow())
@@ -281,11 +296,11 @@ async def test_an_allow_that_comes_twice_runs_its_tool_twice_only_on_one_version
 
 @by_link
 async def test_a_question_that_is_asked_while_the_link_is_down_is_found_by_the_second_initialize(
-    open_client: OpenClient, model: SimModel, place: Place
+    quick: OpenClient, model: SimModel, place: Place
 ) -> None:
     """measured (2.1.37, 2.1.62): lines written while the link is down are lost; the question is not."""
     model.add(reply(tool("Bash", command="touch lost.txt", description="make a file"), hold="down"), "Made it.")
-    async with open_client(transport="websocket") as client:
+    async with quick(transport="websocket") as client:
         reading = Reading(client.query("make lost.txt"))
         await model.asked(lambda asked: asked.kind == "main")
         transport_of(client).drop_link("a test cut it")
@@ -297,10 +312,10 @@ async def test_a_question_that_is_asked_while_the_link_is_down_is_found_by_the_s
 
 
 @by_link
-async def test_a_turn_goes_on_while_the_link_is_away(open_client: OpenClient, model: SimModel) -> None:
+async def test_a_turn_goes_on_while_the_link_is_away(quick: OpenClient, model: SimModel) -> None:
     """seed 001; measured: the CLI works on; what it says after the link is back is heard."""
     model.add(reply("After all.", hold="away"))
-    async with open_client(transport="websocket") as client:
+    async with quick(transport="websocket") as client:
         reading = Reading(client.query("take your time"))
         await model.asked(lambda asked: asked.kind == "main")
         await lose(client)
@@ -308,14 +323,11 @@ async def test_a_turn_goes_on_while_the_link_is_away(open_client: OpenClient, mo
         assert (await reading.until(Result)).result == "After all."
 
 
-@roads
 @by_link
-async def test_what_was_said_in_the_last_instant_of_a_link_happens_once(
-    open_client: OpenClient, model: SimModel, road: str
-) -> None:
+async def test_what_was_said_in_the_last_instant_of_a_link_happens_once(quick: OpenClient, model: SimModel) -> None:
     """measured (2.1.37 … 2.1.120): a prompt in doubt is said again, known by its uuid; one said meanwhile waits."""
     model.add(reply("One.", hold="until it is back"), "Two.", "Three.")
-    async with open_client(transport=road) as client:
+    async with quick(transport="websocket") as client:
         reading = Reading(client.query("first"))
         await lose(client)
         model.release("until it is back")  # what the CLI says while the link is down would be lost
@@ -329,7 +341,7 @@ async def test_what_was_said_in_the_last_instant_of_a_link_happens_once(
 
 @by_link
 async def test_a_posted_line_whose_reply_is_lost_is_handled_once(
-    open_client: OpenClient, model: SimModel, monkeypatch: pytest.MonkeyPatch
+    quick: OpenClient, model: SimModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """seed 001, measured: sent again after half a second, byte for byte the same."""
     model.add("Once.")
@@ -343,7 +355,7 @@ async def test_a_posted_line_whose_reply_is_lost_is_handled_once(
         else:
             answer(peer, status, *args, **more)
 
-    async with open_client(transport="hybrid") as client:
+    async with quick(transport="hybrid") as client:
         monkeypatch.setattr(Peer, "_answer", lose_some)
         played = await run(client, "say it once")
         assert played.result.result == "Once."
@@ -376,6 +388,7 @@ async def quiet(version: str) -> None:
                 await until(lambda: asyncio.get_running_loop().time() > since + 21, "two pings of the CLI")
                 link = transport_of(client).link
                 assert link.dial is not None and (link.dial.number, link.state) == (1, State.UP)
+                assert client.connected and client.idle
                 client.keep_alive()
                 played = await run(client, "still there?")
                 assert played.result.result == "Ready all the time."

@@ -147,6 +147,19 @@ async def test_strangers_are_few_and_can_not_lock_the_cli_out(house: House) -> N
         assert len(house.listener._strangers) <= listener_module.MAX_STRANGERS
 
 
+async def test_connections_that_hold_the_token_are_bounded_too_and_the_link_is_never_the_one_to_go(house: House) -> None:
+    """ours: a hybrid CLI posts over one or two; more than 32 are somebody's mistake."""
+    async with house.dial() as cli, AsyncExitStack() as stack:
+        await up(house)
+        for number in range(listener_module.MAX_KNOWN + 8):
+            raw = await stack.enter_async_context(house.connection())
+            assert await raw.post({"uuid": str(number)}) == 200
+        assert house.listener.connections <= listener_module.MAX_KNOWN
+        async with asyncio.timeout(GUARD):
+            await (await cli.ping())
+        assert house.audience.links == ["came"]
+
+
 # Links that break
 
 
