@@ -47,6 +47,7 @@ class Sim:
         self.said: list[Json] = []
         self.raw: list[bytes] = []
         self.errors: list[str] = []
+        self._deaf = threading.Event()
         self._arrived: queue.Queue[bytes | None] = queue.Queue()
         self._readers = [
             threading.Thread(target=self._read_out, daemon=True),
@@ -59,6 +60,9 @@ class Sim:
         assert self.process.stdout is not None
         for row in self.process.stdout:
             self._arrived.put(row)
+            if self._deaf.is_set():
+                self.process.stdout.close()
+                break
         self._arrived.put(None)
 
     def _read_err(self) -> None:
@@ -76,6 +80,11 @@ class Sim:
     def output_ended(self) -> bool:
         """Has every holder of stdout let go?"""
         return not self._readers[0].is_alive()
+
+    def stop_listening(self) -> None:
+        """Close our end of its stdout as a controller does that dies."""
+        self._deaf.set()
+        self._readers[0].join(GUARD)
 
     def next_line(self, guard: float = GUARD) -> Json | None:
         """The next line that it says; None when the output has ended or nothing came in time."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,15 @@ from .conftest import Start
 from .play import GUARD, Sim
 
 HELLO = [{"text": "Hello."}]
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(tmp_path: Path) -> Iterator[None]:
+    """Ends what a failed test left behind: everything that carries this test's home."""
+    yield
+    for pid in _with_home(str(tmp_path)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -55,9 +65,9 @@ def test_it_kills_itself_in_the_midst_of_a_text(start: Start) -> None:
 
 
 def test_it_hangs_until_it_is_ended(start: Start) -> None:
-    sim = start([{"fault": "hang"}, {"text": "never"}])
+    sim = start([{"text": "one"}, {"fault": "hang"}, {"text": "never"}])
     sim.prompt("hi")
-    sim.wait_for(type="system", subtype="init")
+    sim.wait_for(type="assistant")
     sim.request("interrupt")
     assert sim.next_line(0.5) is None
     sim.process.terminate()
@@ -164,16 +174,21 @@ def _sleeper(sim: Sim) -> int:
 
 
 def _sleepers(sim: Sim) -> list[int]:
-    """Children that this sim left: they carry its home in their environment."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != sim.process.pid:
-            try:
-                if b"1234.5" in (entry / "cmdline").read_bytes() and sim.home.encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return [pid for pid in found if _state(pid) not in ("Z", "X")]
+    """Children that this sim left behind."""
+    return [pid for pid in _with_home(sim.home) if pid != sim.process.pid and b"1234.5" in _read(pid, "cmdline")]
+
+
+def _with_home(home: str) -> list[int]:
+    """Living processes that carry this home in their environment."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if home.encode() in _read(pid, "environ") and _state(pid) not in ("Z", "X")]
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
 
 
 def _state(pid: int) -> str:
@@ -192,9 +207,7 @@ def test_a_real_command_is_a_child_and_an_interrupt_ends_it(start: Start, tmp_pa
     """Measured on 2.1.326: an interrupt ends the running command."""
     sim = start([{"tool": "Bash", "input": {"command": "echo $$ > pid; exec sleep 1234.5"}, "run": True, "ask": False}])
     sim.prompt("hi")
-    written = tmp_path / "project" / "pid"
-    wait_until(lambda: written.exists() and written.read_text().endswith("\n"))
-    child = int(written.read_text())
+    child = _pid_in(tmp_path / "project" / "pid")
     assert _state(child) != "X"
     sim.request("interrupt")
     assert sim.wait_for(type="result")["terminal_reason"] == "aborted_tools"
@@ -205,13 +218,55 @@ def test_a_real_command_outlives_a_kill(start: Start, tmp_path: Path) -> None:
     """Measured, all versions: SIGKILL of the CLI leaves the command running."""
     sim = start([{"tool": "Bash", "input": {"command": "echo $$ > pid; exec sleep 1234.5"}, "run": True, "ask": False}])
     sim.prompt("hi")
-    written = tmp_path / "project" / "pid"
-    wait_until(lambda: written.exists() and written.read_text().endswith("\n"))
-    child = int(written.read_text())
+    child = _pid_in(tmp_path / "project" / "pid")
     sim.process.kill()
     sim.process.wait(GUARD)
     assert _state(child) == "S"
     os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("version", "lives"), [("2.1.37", True), ("2.1.62", True), ("2.1.326", False)])
+def test_a_real_command_outlives_a_termination_on_the_older_versions(
+    start: Start, tmp_path: Path, version: str, lives: bool
+) -> None:
+    """Measured: 2 of 2 survived SIGTERM on 2.1.37 and 2.1.62, none on 2.1.326."""
+    steps = [{"tool": "Bash", "input": {"command": "echo $$ > pid; exec sleep 1234.5"}, "run": True, "ask": False}]
+    sim = start(steps, version=version)
+    sim.prompt("hi")
+    child = _pid_in(tmp_path / "project" / "pid")
+    sim.process.terminate()
+    assert sim.process.wait(GUARD) == 143
+    if lives:
+        assert _state(child) == "S"
+        os.kill(child, signal.SIGKILL)
+    else:
+        wait_until(lambda: _state(child) in ("X", "Z"))
+
+
+def test_background_work_is_left_as_an_orphan_by_the_oldest(start: Start, tmp_path: Path) -> None:
+    """Measured (2.1.37): closing stdin ends it at once and the command goes on."""
+    given = {"command": "echo $$ > pid; exec sleep 1234.5", "run_in_background": True}
+    sim = start([{"tool": "Bash", "input": given, "run": True, "ask": False}, {"text": "Started."}], version="2.1.37")
+    sim.prompt("hi")
+    sim.wait_for(type="result")
+    child = _pid_in(tmp_path / "project" / "pid")
+    sim.close_input()
+    assert sim.process.wait(GUARD) == 0
+    assert _state(child) == "S"
+    os.kill(child, signal.SIGKILL)
+
+
+def _pid_in(written: Path) -> int:
+    wait_until(lambda: written.exists() and written.read_text().endswith("\n"))
+    return int(written.read_text())
+
+
+def test_it_leaves_quietly_when_nobody_listens(start: Start) -> None:
+    sim = start([{"fault": "flood", "count": 100_000}, {"text": "done"}])
+    sim.prompt("hi")
+    sim.stop_listening()
+    assert sim.process.wait(GUARD) == 1
+    assert sim.errors == []
 
 
 def test_what_a_real_command_says_is_its_result(start: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
@@ -250,6 +251,53 @@ def test_the_interrupt_signal_ends_it_in_the_versions_manner(start: Start, versi
     sim.process.send_signal(2)
     assert sim.exit_code() == code
     assert sum(line["type"] == "result" for line in sim.said) == lines
+
+
+def test_an_agent_that_fails_fails_alone(start: Start) -> None:
+    """Ours: its failure is its report."""
+    agent: Json = {"tool": "Agent", "input": {"description": "look", "prompt": "Look.", "run_in_background": False}}
+    sim = start([agent | {"agent": [{"fail": 400, "words": "no such luck"}]}, {"text": "Too bad."}])
+    sim.prompt("hi")
+    result = sim.wait_for(type="result")
+    assert (result["result"], result["is_error"]) == ("Too bad.", False)
+    assert any("no such luck" in str(line.get("tool_use_result")) for line in sim.said)
+
+
+def test_an_interrupt_withdraws_every_open_question(start: Start) -> None:
+    """Measured: read-only tools ask side by side, and an interrupt withdraws them all."""
+    calls: list[Json] = [{"tool": "Read", "input": {"file_path": f"/outside/{n}"}} for n in range(3)]
+    sim = start([{"together": calls}], version="2.1.62")
+    sim.prompt("hi")
+    asked = [sim.wait_for(type="control_request")["request_id"] for _ in range(3)]
+    sim.request("interrupt")
+    result = sim.wait_for(type="result")
+    assert [line["request_id"] for line in sim.said if line["type"] == "control_cancel_request"] == asked
+    assert len(result["permission_denials"]) == 3
+
+
+def test_half_a_surrogate_in_a_prompt_comes_back_as_it_went(start: Start) -> None:
+    """Ours: what a person pastes may be broken; the line must stay UTF-8."""
+    sim = start([{"text": "{prompt}"}], "--replay-user-messages")
+    sim.prompt("half \ud83d")
+    assert sim.wait_for(type="user")["message"]["content"] == "half \ud83d"
+    assert sim.wait_for(type="result")["result"] == "half \ud83d"
+    assert all(row.decode() for row in sim.raw)
+
+
+def test_a_prompt_of_many_megabytes_is_taken(start: Start) -> None:
+    """Measured: lines of 3 MB are taken."""
+    sim = start([{"text": "long"}])
+    sim.prompt("x" * 20_000_000)
+    assert sim.wait_for(type="result")["result"] == "long"
+
+
+def test_several_prompts_in_one_write_are_one_turn_where_prompts_are_merged(start: Start) -> None:
+    """Measured: 2.1.326 merges what waits, the older ones run it one by one."""
+    lines = "\n".join(json.dumps({"type": "user", "message": {"role": "user", "content": text}}) for text in ("a", "b", "c"))
+    for version, wanted in (("2.1.326", ["a\nb\nc"]), ("2.1.62", ["a", "b", "c"])):
+        sim = start([{"text": "{prompt}"}], version=version)
+        sim.send(lines)
+        assert [sim.wait_for(type="result")["result"] for _ in wanted] == wanted
 
 
 def test_speed_divides_every_delay(start: Start) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import subprocess
 from typing import TYPE_CHECKING
 
 from . import agents, outcomes, plans, structured
@@ -211,19 +212,23 @@ async def _work_beside(turn: Turn, call: Call, task: Task) -> None:
 
 
 async def _shell(turn: Turn, call: Call, task: Task | None) -> Outcome:
-    """A real command, as a child in a session of its own; an interrupt ends it, the end of this process need not."""
-    child = await asyncio.create_subprocess_shell(
-        str(call.given["command"]), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, cwd=turn.session.cwd, env={**os.environ, **turn.session.environment},
+    """A real command, as a child in a session of its own; an interrupt ends it, the end of this process need not.
+
+    Started in one step, so that a signal never finds a command that is not in the list yet.
+    """
+    shell = ["/bin/sh", "-c", str(call.given["command"])]
+    environment = {**os.environ, **turn.session.environment}
+    child = subprocess.Popen(  # noqa: ASYNC220 - starting it takes a millisecond; waiting for it is the thread's affair
+        shell, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=turn.session.cwd, env=environment,
         start_new_session=True,
     )  # fmt: skip
     turn.program.commands.add(child.pid)
     if task is not None:
-        task.child = child
+        task.command = child.pid
     try:
-        out, err = await child.communicate()
+        out, err = await asyncio.to_thread(child.communicate)
     except asyncio.CancelledError:
         turn.program.end_command(child.pid)
         raise
     turn.program.commands.discard(child.pid)
-    return outcomes.bash(call, turn.session, out.decode(errors="replace"), err.decode(errors="replace"), child.returncode or 0)
+    return outcomes.bash(call, turn.session, out.decode(errors="replace"), err.decode(errors="replace"), child.returncode)

@@ -33,7 +33,7 @@ class Task:
     prompt: str | None = None
     background: bool = True
     handle: asyncio.Task[None] | None = None
-    child: asyncio.subprocess.Process | None = None
+    command: int | None = None
     tool_uses: int = 0
     began: float = 0.0
 
@@ -147,8 +147,8 @@ class Tasks:
         self._alive.clear()
 
     def _cancel(self, task: Task) -> None:
-        if task.child is not None:
-            self._program.end_command(task.child.pid)
+        if task.command is not None:
+            self._program.end_command(task.command)
         if task.handle is not None:
             task.handle.cancel()
 
