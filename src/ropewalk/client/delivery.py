@@ -110,9 +110,9 @@ class Delivery:
     def _close_receiver(self, box: Mailbox) -> None:
         self._receivers.remove(box)
         if box.messages and not self._receivers and self._keeps:
-            box.put(list(self._backlog.messages), self._backlog.size)
-            box.dropped += self._backlog.dropped
-            self._backlog = box
+            later, self._backlog = self._backlog, Mailbox(self._limit)  # not the box itself: its reader may close it once more
+            self._backlog.put([*box.messages, *later.messages], box.size + later.size)
+            self._backlog.dropped += box.dropped + later.dropped
         else:
             self._lost += box.dropped
         self.relieved()
