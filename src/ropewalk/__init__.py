@@ -23,7 +23,10 @@ from .errors import (
 )
 from .protocol.answers import Allow, Choice, Deny, Option, Refusal, Reply, choose
 from .protocol.connection import Connection
+from .protocol.content import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from .protocol.control import ControlRequest
 from .protocol.messages import Assistant, Message, Result, StreamEvent, User
+from .protocol.stream import ContentBlockDelta, TextDelta, ThinkingDelta
 from .protocol.system import Init
 
 __version__ = "0.1.0"
@@ -36,6 +39,8 @@ __all__ = [
     "Client",
     "ClientOptions",
     "Connection",
+    "ContentBlockDelta",
+    "ControlRequest",
     "Deny",
     "FolderMissing",
     "Hook",
@@ -57,6 +62,12 @@ __all__ = [
     "RopewalkError",
     "SessionGone",
     "StreamEvent",
+    "TextBlock",
+    "TextDelta",
+    "ThinkingBlock",
+    "ThinkingDelta",
+    "ToolResultBlock",
+    "ToolUseBlock",
     "TurnFailed",
     "UsageError",
     "User",
