@@ -18,6 +18,7 @@ from ropewalk.sim.claude.faults import FAULTS, FaultError, orders
 from .conftest import Start
 from .play import GUARD, Sim
 
+pytestmark = pytest.mark.slow
 HELLO = [{"text": "Hello."}]
 
 

@@ -21,6 +21,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 from .conftest import Start
 from .play import GUARD, Sim
 
+pytestmark = pytest.mark.slow
 Json = dict[str, Any]
 ASKING: list[Json] = [{"tool": "Bash", "input": {"command": "touch x"}}, {"text": "Done."}]
 
