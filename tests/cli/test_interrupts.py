@@ -113,7 +113,9 @@ def test_a_missing_claude_is_eight_with_what_to_do(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("words", "hint"), [((), "--api-billing to pay by it"), (("--api-billing",), "Check ANTHROPIC_API_KEY")])
-def test_nobody_signed_in_is_eight_and_a_key_that_was_not_handed_on_is_named(desk: Desk, words: tuple[str, ...], hint: str) -> None:
+def test_nobody_signed_in_is_eight_and_a_key_that_was_not_handed_on_is_named(
+    desk: Desk, words: tuple[str, ...], hint: str
+) -> None:
     """ours: the key stays with us unless asked for, which must not be a riddle"""
     desk.script({"fail": "no_key"})
     done = desk.ropewalk("run", *words, "go", env={"ANTHROPIC_API_KEY": "sk-made-up"})
@@ -135,7 +137,9 @@ def test_a_reader_that_leaves_ends_the_run(desk: Desk) -> None:
     desk.script({"fault": "flood", "count": 5000}, {"text": "never said"}, {"wait": 60})
     words = [sys.executable, "-m", "ropewalk", *desk.words(("run", "--output", "stream-json", "go"))]
     env = {**desk.env, "ROPEWALK_SIM_SPEED": "1"}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=desk.project, env=env) as run:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=desk.project, env=env
+    ) as run:
         assert run.stdout is not None
         run.stdout.readline()
         run.stdout.close()

@@ -115,7 +115,11 @@ def test_a_plan_without_text_can_not_start_fresh(desk: Desk) -> None:
     assert [answer["behavior"] for answer in desk.answers] == ["allow"]
 
 
-DATABASE = {"question": "Which database?", "header": "Database", "options": [{"label": "SQLite", "description": "one file"}, "PostgreSQL"]}
+DATABASE = {
+    "question": "Which database?",
+    "header": "Database",
+    "options": [{"label": "SQLite", "description": "one file"}, "PostgreSQL"],
+}
 REPORTS = {"question": "Which reports?", "multi": True, "options": ["Revenue", "VAT", "Returns"]}
 
 
@@ -123,7 +127,9 @@ def test_choices_are_numbers_several_or_own_words_and_are_sent_together_after_a_
     """measured (all): answers by question text, with the questions; ours: nothing is sent before y"""
     desk.script({"ask": [DATABASE, REPORTS]}, {"text": "Heard: {answer}"})
     with desk.terminal("run", "go") as terminal:
-        assert "◆ Which database?   1 of 2\n   1  SQLite       one file\n   2  PostgreSQL\n" in terminal.until("own words (^D: skip) › ")
+        assert "◆ Which database?   1 of 2\n   1  SQLite       one file\n   2  PostgreSQL\n" in terminal.until(
+            "own words (^D: skip) › "
+        )
         terminal.press(ENTER)
         terminal.until("number or own words (^D: skip) › ")
         terminal.press(f"2{ENTER}")

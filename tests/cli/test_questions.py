@@ -193,7 +193,9 @@ def test_the_whole_command_is_shown_and_hidden_characters_are_drawn(desk: Desk) 
         terminal.press("D")
         assert terminal.end() == 130
     body = card.split("Apply the migration\n")[1].split("\n  a  allow once")[0]
-    shown = "".join(line.removeprefix("  ↳ ").removeprefix("    ") for line in body.splitlines() if "hidden or control" not in line)
+    shown = "".join(
+        line.removeprefix("  ↳ ").removeprefix("    ") for line in body.splitlines() if "hidden or control" not in line
+    )
     assert shown.startswith("echo " + words) and "rm -rf ./b<U+202E>uild ␛[2K<U+200B>␍␉# <U+00A0>end" in shown
     assert "hidden or control characters in it: 5" in card
     assert all(len(line) <= 72 for line in body.splitlines())
@@ -231,7 +233,13 @@ def test_a_change_of_a_file_is_shown_as_a_difference_to_the_file_on_disk(desk: D
         assert terminal.end() == 0
     assert "◆ Overwrite total.ts?" in card and "+2 -1" in card
     rows = [line.strip() for line in card.splitlines()]
-    assert [row for row in rows if row[:3] in ("2 -", "2 +", "4 +", "1  ", "3  ")] == ["1   one", "2 - two", "2 + zwei", "3   three", "4 + four"]
+    assert [row for row in rows if row[:3] in ("2 -", "2 +", "4 +", "1  ", "3  ")] == [
+        "1   one",
+        "2 - two",
+        "2 + zwei",
+        "3   three",
+        "4 + four",
+    ]
     assert "1 file changed" in terminal.text
 
 

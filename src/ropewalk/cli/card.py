@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..client.question import Question
+from ..protocol.lenient import dump
 from .diff import Change, change_of
 from .safe import cells, is_odd
 from .screen import Screen
@@ -122,7 +123,7 @@ class Card:
         lines: list[str] = []
         for key, value in given.items():
             name = self.screen.letters(str(key))
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str)
+            text = value if isinstance(value, str) else _json(value)
             pieces = self._pieces(text, room + 2)
             lines += [f"    {self.screen.paint('dim', name)}{' ' * max(1, room + 2 - cells(name))}{pieces[0]}"]
             lines += [f"    {' ' * (room + 2)}{piece}" for piece in pieces[1:]]
@@ -171,6 +172,13 @@ def why_asked(question: Question) -> list[str]:
     if not found:
         return ["No rule of Claude Code's settings decides this, and the mode asks."]
     return [f"{words}: {value if isinstance(value, str) else json.dumps(value)}" for words, value in found]
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    except RecursionError:
+        return dump(value).decode()
 
 
 def _host(given: Mapping[str, Any]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 CODES = """\
-exit: 0 done - 1 the turn failed - 2 wrong usage - 6 a question is open and nobody
-      may answer it here - 8 claude missing or not signed in - 9 timed out - 130 ^C"""
+exit: 0 done - 1 the turn failed - 2 wrong usage - 6 a question is open, nobody
+      may answer it - 8 claude missing or not signed in - 9 timed out - 130 ^C"""
 
 MAIN = f"""\
 ropewalk drives Claude Code: a prompt in, answers and questions out.
@@ -28,16 +28,16 @@ usage: ropewalk COMMAND [options]
 
 RUN = f"""\
 Run one prompt to its end; Claude's questions are answered with a key.
-usage: ropewalk run [options] PROMPT         ("-": the prompt is read from stdin)
+usage: ropewalk run [options] PROMPT              ("-" reads it from stdin)
 
   ropewalk run --sim "hello"                        try it; needs no account
   ropewalk run "Why does test_login fail?"          with claude, in this folder
-  git diff | ropewalk run "Review this"             stdin is added to the prompt
+  git diff | ropewalk run "Review this"             stdin is added to it
   ropewalk run --continue "And now fix it"          the last session goes on
   ropewalk run --no-input --allow 'Bash(git log:*)' --json "Who wrote this?"
 
 where   --cwd DIR  --cli PATH  --sim[=SCENARIO]  --no-hub
-        --transport stdio|websocket|hybrid  --api-billing (hand on ANTHROPIC_API_KEY)
+        --transport stdio|websocket|hybrid  --api-billing (pay by API key)
 session --resume ID  --continue  --fork  --model NAME  --system-prompt TEXT
 rights  --mode default|acceptEdits|plan|dontAsk|bypassPermissions|auto
         --allow RULE  --deny RULE (claude's own rules; again and again)
@@ -98,7 +98,7 @@ QUESTIONS = """\
 Questions: what claude may not do by itself it asks; you answer with a key.
 
   a  allow once            d  deny; your reason goes to claude, which goes on
-  s  allow, and grant for this session what stands beside it (claude's own offer)
+  s  allow, and grant for this session what stands beside it (claude's offer)
   A  the same, kept in claude's settings: it is not asked again
   D  deny and end the turn      e  your own version, in $EDITOR or on a line
   w  why am I asked             ?  help           ^C  interrupts the turn

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from ..protocol.lenient import dump
 from ..protocol.messages import Result
 from ..protocol.words import advice, stop_note, why_it_ended
 from .asked import Asked
@@ -95,7 +95,7 @@ def as_object(log: Log, work: Work, ending: Ending, spent: float, stand_in: bool
         "claude_version": log.version,
         "stand_in": stand_in,
     }
-    return json.dumps(told, default=str)
+    return dump(told).decode()
 
 
 def _usage(result: Result | None) -> dict[str, int] | None:

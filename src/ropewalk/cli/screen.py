@@ -7,6 +7,7 @@ line that passes: what is under way right now.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ STYLES = {"amber": "33", "red": "31", "dim": "2", "bold": "1", "token": "7;33", 
 """Amber is spent on what needs a person, red on failures."""
 
 ERASE = "\r\x1b[K"
+OWN = re.compile(f"(\x1b\\[(?:0|{'|'.join(STYLES.values())})m)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Screen:
         if self._mid_line and self.look.shared:
             self._write(self._out, "\n")
             self._mid_line = False
-        self._write(self._err, text)
+        self._write(self._err, self._own_colours_only(text))
         self._talked = True
 
     def status(self, text: str) -> None:
@@ -180,6 +182,10 @@ class Screen:
     def columns(self, text: str, room: int) -> str:
         """Cut or padded to ``room`` columns."""
         return pad(cut(text, room, self.look.glyphs.dots), room)
+
+    def _own_colours_only(self, text: str) -> str:
+        """The last gate: whoever draws makes what came from elsewhere harmless; what was forgotten is caught here."""
+        return "".join(part if index % 2 else self.harmless(part) for index, part in enumerate(OWN.split(text)))
 
     def _erase(self) -> None:
         if self._status:

@@ -72,6 +72,8 @@ class Story:
                 self._notice(message)
 
     def _notice(self, message: Message | LazyMessage) -> None:
+        if isinstance(message, TaskNotification) and message.task_id not in self.work.in_background:
+            return  # a long command or an agent of the turn itself: its own line says it
         if isinstance(message, NOTED):
             words, style = notice_of(message, self.screen.look.glyphs)
             if words:
@@ -162,9 +164,10 @@ class Story:
     def _tool_began(self, block: ToolUseBlock, parent: str | None) -> None:
         self._began.setdefault(block.id, self._clock())
         title = self._one(title_of(block.name, block.input, self.telling.folder))
-        self._do(f"{tool_label(block.name)}   {title}")
+        label = self._one(tool_label(block.name))
+        self._do(f"{label}   {title}")
         if block.name in AGENTS:
-            self.screen.talk(f"{self._indent(parent)}{self.screen.look.glyphs.works} {tool_label(block.name):<6} {title}")
+            self.screen.talk(f"{self._indent(parent)}{self.screen.look.glyphs.works} {label:<6} {title}")
 
     def _tool_ended(self, block: ToolResultBlock, details: Any, parent: str | None) -> None:
         call = self.work.calls.get(block.tool_use_id)
@@ -176,7 +179,7 @@ class Story:
         outcome = "" if failed else outcome_of(call.name, call.given, details, block)
         spent = seconds(self._clock() - self._began.pop(block.tool_use_id, self._clock()))
         because = self._because.pop(block.tool_use_id, "")
-        label = f"{self._indent(parent)}{mark} {tool_label(call.name):<6} "
+        label = f"{self._indent(parent)}{mark} {self._one(tool_label(call.name)):<6} "
         indent = len(self._indent(parent))
         title = self._one(title_of(call.name, call.given, self.telling.folder))
         reason = f"  {self._one(because)}" if because else ""

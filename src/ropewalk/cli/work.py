@@ -32,6 +32,8 @@ class Work:
     tools: int = 0
     background: dict[str, str] = field(default_factory=dict)
     """Tasks that go on when the turn has ended: id → what it is."""
+    in_background: set[str] = field(default_factory=set)
+    """Every task that ever went on there."""
     running: bool = False
     turn_due: bool = False
     """A background task has ended, or prompts are queued: a turn that nobody asked for is about to begin."""
@@ -52,9 +54,11 @@ class Work:
                 self.running, self.turn_due = False, bool(message.queued_turn_count)
             case BackgroundTasksChanged():
                 self.background = {str(task.get("task_id")): str(task.get("description") or "") for task in message.tasks}
+                self.in_background |= self.background.keys()
             case TaskStarted():
                 if message.is_backgrounded or (message.is_backgrounded is None and self._asked_for_background(message)):
                     self.background[message.task_id] = message.description or ""
+                self.in_background |= self.background.keys()
             case TaskNotification():
                 known = self.background.pop(message.task_id, None) is not None
                 self.turn_due = known and not self.running
