@@ -12,8 +12,9 @@ from ropewalk.protocol.answers import Allow, Deny
 from ropewalk.protocol.connection import Connection
 from ropewalk.protocol.control import ControlCancelRequest, ControlRequest, ControlResponse
 from ropewalk.protocol.hearing import REPEATS
-from ropewalk.protocol.messages import Message, Result
+from ropewalk.protocol.messages import LinkLost, LinkRestored, Message, Result
 from ropewalk.protocol.state import State
+from ropewalk.protocol.versions import Version
 from tests.protocol.captures import process
 from tests.protocol.drive import Drive
 from tests.protocol.wire import Heard, ask, connection, failure, init, line, question, result, said, success
@@ -165,6 +166,39 @@ def test_an_answer_that_was_lost_on_the_way_is_said_again() -> None:
     assert conn.data_to_send() == answer
     recovery(conn)
     assert conn.data_to_send() == b""
+
+
+def test_an_answer_that_is_on_its_way_over_the_new_link_is_not_said_twice() -> None:
+    """measured (2.1.37): a second allow can run the tool again; the list was made before the first one arrived."""
+    conn = linked()
+    open_asks(conn, "q1")
+    conn.relinked()
+    again = said(conn)[0]["request_id"]
+    conn.answer("q1", Allow())
+    assert conn.data_to_send()
+    conn.receive_data(failure(again, "Already initialized", pending_permission_requests=listed("q1")))
+    assert conn.data_to_send() == b""
+
+
+@pytest.mark.parametrize(("version", "named"), [((2, 1, 37), False), ((2, 1, 62), True), ((2, 1, 326), True)])
+def test_an_answer_names_its_tool_only_to_clis_that_run_it_once_all_the_same(version: Version, named: bool) -> None:
+    """measured: 2.1.37 runs a tool again when an allow that names it comes twice."""
+    conn = connection(version=version)
+    conn.receive_data(question("q1", "can_use_tool", tool_name="Bash", input={"command": "ls"}, tool_use_id="t1"))
+    conn.answer("q1", Allow())
+    assert ("toolUseID" in said(conn)[0]["response"]["response"]) is named
+
+
+@pytest.mark.parametrize(("version", "lacks"), [((2, 1, 37), True), ((2, 1, 62), True), ((2, 1, 120), False), (None, True)])
+def test_a_lost_link_and_its_return_are_told_with_what_may_be_missing(version: Version | None, lacks: bool) -> None:
+    """seed 001; measured: 2.1.120 says its whole buffer again, older ones lose what fell out."""
+    conn = connection(link=True, version=version)
+    conn.send_initialize({})
+    conn.send_prompt("hi")
+    conn.data_to_send()
+    assert isinstance(conn.link_lost(), LinkLost)
+    restored = conn.relinked()
+    assert isinstance(restored, LinkRestored) and (restored.repeated, restored.may_lack_lines) == (2, lacks)
 
 
 def test_a_question_that_was_withdrawn_while_the_link_was_down_is_closed_and_told() -> None:

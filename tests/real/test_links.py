@@ -20,6 +20,7 @@ from websockets.exceptions import InvalidStatus
 
 from ropewalk import Allow, Client, LocalProtocolError, Result, SessionGone
 from ropewalk.protocol.control import ControlRequest
+from ropewalk.protocol.messages import LinkLost, LinkRestored
 from ropewalk.sim.model import Rule, SimModel, reply, tool
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.websocket import WebSocketTransport
@@ -272,26 +273,24 @@ async def test_an_answer_in_the_last_and_in_the_first_instant_of_a_link_runs_the
         assert (runs(place, "last"), runs(place, "first")) == (1, 1)
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["with toolUseID", "without"])
 @by_link
-async def test_an_allow_that_comes_twice_runs_its_tool_twice_only_on_one_version_and_only_with_its_name(
-    linked: Linked, model: SimModel, place: Place, cli_version: str, named: bool
+async def test_an_allow_that_comes_twice_runs_its_tool_once_where_we_send_it_so(
+    linked: Linked, model: SimModel, place: Place, cli_version: str
 ) -> None:
-    """measured (2.1.37): why answers are never repeated blindly; 2.1.62 and 2.1.120 ignore the second one."""
+    """measured: all ignore the second one; only 2.1.37 may run the tool again, and only if the allow names it (toolUseID)."""
     model.add(count("twice"), "One.", "Two.")
     transport, ear = await linked()
     transport.send(prompt_line("go"))
     await until(lambda: b'"can_use_tool"' in ear.heard, "the question")
     asked = next(json.loads(line) for line in ear.heard.splitlines() if b'"can_use_tool"' in line)
     verdict = {"behavior": "allow", "updatedInput": asked["request"]["input"]}
-    verdict |= {"toolUseID": asked["request"]["tool_use_id"]} if named else {}
+    verdict |= {"toolUseID": asked["request"]["tool_use_id"]} if cli_version != "2.1.37" else {}
     inner = {"subtype": "success", "request_id": asked["request_id"], "response": verdict}
     transport.send((json.dumps({"type": "control_response", "response": inner}) + "\n").encode() * 2)
-    again = named and cli_version == "2.1.37"
-    await until(lambda: ear.heard.count(b'"type":"result"') == 1 + again, "the results")
+    await until(lambda: b'"type":"result"' in ear.heard, "the result")
     transport.send(b'{"type":"control_request","request_id":"fence","request":{"subtype":"mcp_status"}}\n')
     await until(lambda: b'"fence"' in ear.heard, "everything before")
-    assert runs(place, "twice") == 1 + again
+    assert runs(place, "twice") == 1
 
 
 @by_link
@@ -311,16 +310,23 @@ async def test_a_question_that_is_asked_while_the_link_is_down_is_found_by_the_s
         assert (place.project / "lost.txt").exists()
 
 
+@demand("001-17", tag="real")
 @by_link
-async def test_a_turn_goes_on_while_the_link_is_away(quick: OpenClient, model: SimModel) -> None:
-    """seed 001; measured: the CLI works on; what it says after the link is back is heard."""
+async def test_a_turn_goes_on_while_the_link_is_away_and_what_may_be_lost_is_named(
+    quick: OpenClient, model: SimModel, cli_version: str
+) -> None:
+    """seed 001; measured: the CLI works on; what it says after the link is back is heard, what it said meanwhile may be gone."""
     model.add(reply("After all.", hold="away"))
-    async with quick(transport="websocket") as client:
+    told: list[Any] = []
+    async with quick(transport="websocket", on_message=told.append) as client:
         reading = Reading(client.query("take your time"))
         await model.asked(lambda asked: asked.kind == "main")
         await lose(client)
         model.release("away")
         assert (await reading.until(Result)).result == "After all."
+    (restored,) = [one for one in told if isinstance(one, LinkRestored)]
+    assert [type(one) for one in told if isinstance(one, LinkLost | LinkRestored)][:2] == [LinkLost, LinkRestored]
+    assert restored.may_lack_lines is (cli_version != "2.1.120") and restored.repeated
 
 
 @by_link

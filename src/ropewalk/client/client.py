@@ -212,9 +212,10 @@ class Client(Requests, Known):
             self._leaving.heard()
 
     def link_changed(self, up: bool) -> None:
-        if up:
-            self._connection.relinked()
-            self._flush()
+        told = self._connection.relinked() if up else self._connection.link_lost()
+        self._flush()
+        self._delivery.tell([told], 0)
+        self._callbacks.messages([told])
 
     def ended(self, end: End) -> None:
         turn = self._connection.last_turn

@@ -62,7 +62,8 @@ async def open_road(options: ClientOptions) -> Opened:
     launch.check()
     argv = tuple(launch.argv)
     if callable(options.transport):
-        return Opened(options.transport(launch), argv, "custom")
+        transport = options.transport(launch)
+        return Opened(transport, argv, "custom", breaks=getattr(transport, "breaks", False))
     if options.transport == "stdio":
         return Opened(StdioTransport(launch), argv, "stdio")
     version = await cli_version(launch.program, launch.env)
@@ -71,5 +72,5 @@ async def open_road(options: ClientOptions) -> Opened:
         return Opened(StdioTransport(launch), argv, f"stdio: claude {told} takes --sdk-url only to its vendor's hosts", version)
     from ..transports.websocket.transport import WebSocketTransport  # noqa: PLC0415 - websockets is loaded only for those who use it
 
-    transport = WebSocketTransport(launch, hybrid=options.transport == "hybrid")
-    return Opened(transport, argv, options.transport, version, breaks=True)
+    link = WebSocketTransport(launch, hybrid=options.transport == "hybrid")
+    return Opened(link, argv, options.transport, version, breaks=link.breaks)

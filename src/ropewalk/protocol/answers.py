@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..errors import LocalProtocolError
 from .control import CanUseTool, ControlRequest
-from .versions import DESTINATIONS, UPDATE_KINDS, Version, mode_is_legal
+from .versions import DESTINATIONS, RUNS_TWICE_BY_TOOL_ID, UPDATE_KINDS, Version, mode_is_legal
 
 DENIED = "The user denied this."
 """What the model reads when a denial was given no words of its own; without any, older CLIs tell it of a schema error."""
@@ -92,7 +92,7 @@ def payload_of(question: ControlRequest, answer: Answer, version: Version | None
                 raise LocalProtocolError("the input could not be read: allow it with the whole updated_input, or deny")
             return _allow(asked, answer, version, bool(question.input_raw))
         if isinstance(answer, Deny):
-            return _deny(asked, answer)
+            return _deny(asked, answer, version)
         raise LocalProtocolError(f"a permission question is answered with Allow, Deny or Refusal, not {type(answer).__name__}")
     if isinstance(answer, Reply) and isinstance(answer.payload, Mapping):
         return dict(answer.payload)
@@ -110,20 +110,20 @@ def _allow(asked: CanUseTool, answer: Allow, version: Version | None, unread: bo
     payload: dict[str, Any] = {"behavior": "allow", "updatedInput": updated}
     if answer.updated_permissions:
         payload["updatedPermissions"] = [check_update(one, version) for one in answer.updated_permissions]
-    return _with_tool(asked, payload)
+    return _with_tool(asked, payload, version)
 
 
-def _deny(asked: CanUseTool, answer: Deny) -> dict[str, Any]:
+def _deny(asked: CanUseTool, answer: Deny, version: Version | None) -> dict[str, Any]:
     if not answer.message or not isinstance(answer.message, str):
         raise LocalProtocolError("a denial needs a message for the model to read; leave it out for a plain one")
     payload: dict[str, Any] = {"behavior": "deny", "message": answer.message}
     if answer.interrupt:
         payload["interrupt"] = True
-    return _with_tool(asked, payload)
+    return _with_tool(asked, payload, version)
 
 
-def _with_tool(asked: CanUseTool, payload: dict[str, Any]) -> dict[str, Any]:
-    if asked.tool_use_id:
+def _with_tool(asked: CanUseTool, payload: dict[str, Any], version: Version | None) -> dict[str, Any]:
+    if asked.tool_use_id and (version is None or version > RUNS_TWICE_BY_TOOL_ID):
         payload["toolUseID"] = asked.tool_use_id
     return payload
 

@@ -18,11 +18,11 @@ from .content import Usage
 from .control import ControlRequest, ControlResponse
 from .hearing import HEED, Hearing, Notable, subtype_of
 from .lazy import LazyMessage, may_wait
-from .messages import Assistant, Garbage, Message, StreamEvent, User
+from .messages import Assistant, Garbage, LinkLost, LinkRestored, Message, StreamEvent, User
 from .pending import OnOutcome
 from .state import State, Step, advance
 from .stream import MessageStart
-from .versions import Version
+from .versions import SAYS_AGAIN_SINCE, Version
 
 Direction = Literal["in", "out"]
 """``in``: a line of ours to the CLI; ``out``: a line of the CLI."""
@@ -118,16 +118,25 @@ class Connection(Hearing):
         notable, self._notable = self._notable, []
         return notable
 
-    def relinked(self) -> None:
+    def link_lost(self) -> LinkLost:
+        """The link broke: half a line is gone, and so may be what the CLI says until it is back."""
+        self._lines.reset()
+        return LinkLost(session_id=self.session_id)
+
+    def relinked(self) -> LinkRestored:
         """The link is there again: says once more what may be lost, and ``initialize``, whose answer lists the open questions."""
         self._lines.reset()
+        self.questions.doubt()
         again: list[bytes] = []
         if asked := self.pending.of("initialize"):
             self._recovery.update(asked)
         elif self.state is not State.NEW or self.turns.prompts:
             again.append(outgoing.request_line(request_id := self._new_id(), "initialize", self._init_request))
             self._recovery.add(request_id)
-        self._out = list(dict.fromkeys([*again, *self.pending.lines(), *self._unechoed.values(), *self._out]))
+        again += [*self.pending.lines(), *self._unechoed.values()]
+        self._out = list(dict.fromkeys([*again, *self._out]))
+        lacks = self.version is None or self.version < SAYS_AGAIN_SINCE
+        return LinkRestored(session_id=self.session_id, repeated=len(again), may_lack_lines=lacks)
 
     # -- what we say
 

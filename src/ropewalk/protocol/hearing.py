@@ -174,7 +174,7 @@ class Hearing:
         if not message.request_id:
             return True  # it can't be answered: the id is the only handle
         if not self.questions.open(message):
-            if said := self.questions.said(message.request_id):
+            if said := self.questions.to_repeat(message.request_id):
                 self._out.append(said)
             return False
         if self.state in (State.ENDING, State.CLOSED):

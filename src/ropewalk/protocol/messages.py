@@ -259,6 +259,19 @@ class Dropped(Message, gc=False):
     size: int = 0
 
 
+class LinkLost(Message, gc=False):
+    """Ours, not the CLI's: the link broke and the CLI lives on. What it says meanwhile may be lost."""
+
+
+class LinkRestored(Message, gc=False):
+    """Ours, not the CLI's: it dialled in again. What we had said and it may not have heard was said again."""
+
+    repeated: int = 0
+    """Lines that were said again; the CLI tells repeats apart by their ids."""
+    may_lack_lines: bool = True
+    """Whether what the CLI said while the link was down is gone. 2.1.120 says it all again; 2.1.37 and 2.1.62 don't."""
+
+
 NAMED_ONLY = frozenset({
     "active_goal",
     "api_metrics",

@@ -15,11 +15,12 @@ REMEMBERED = 256
 class Questions:
     """The table, owned by one Connection."""
 
-    __slots__ = ("_closed", "_open")
+    __slots__ = ("_closed", "_doubtful", "_open")
 
     def __init__(self) -> None:
         self._open: dict[str, ControlRequest] = {}
         self._closed: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+        self._doubtful: set[str] = set()
 
     def __iter__(self) -> Iterator[ControlRequest]:
         return iter(list(self._open.values()))
@@ -52,8 +53,15 @@ class Questions:
                 self._closed.popitem(last=False)
         return question
 
-    def said(self, request_id: str) -> bytes:
-        """The line that answered it, if one did."""
+    def doubt(self) -> None:
+        """The link broke: whether our answers so far were heard is not known."""
+        self._doubtful = {request_id for request_id, (_, line) in self._closed.items() if line}
+
+    def to_repeat(self, request_id: str) -> bytes:
+        """It is still listed though we answered: that line, once, unless it was said on the present link (it is on its way)."""
+        if request_id not in self._doubtful:
+            return b""
+        self._doubtful.discard(request_id)
         return self._closed.get(request_id, ("", b""))[1]
 
     def lose_all(self, fate: str) -> list[ControlRequest]:

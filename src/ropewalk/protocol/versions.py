@@ -12,6 +12,9 @@ TESTED: tuple[Version, ...] = ((2, 1, 37), (2, 1, 62), (2, 1, 120), (2, 1, 326))
 LAST_LOCAL_LINK: Version = (2, 1, 120)
 """The last version whose ``--sdk-url`` takes a host that is not its vendor's (measured: 2.1.121 exits 1)."""
 
+SAYS_AGAIN_SINCE: Version = (2, 1, 120)
+"""The version measured to say its whole buffer again after a reconnect; 2.1.37 and 2.1.62 lose what fell out."""
+
 CHECKS_MODES_SINCE: Version = (2, 1, 326)
 """2.1.37 and 2.1.62 take any string as a mode, "nonsense" too; 2.1.326 refuses what it does not know."""
 
@@ -20,6 +23,9 @@ IGNORES_ENVIRONMENT_SINCE: Version = (2, 1, 326)
 
 COUNTS_COST_FROM_ZERO: Version = (2, 1, 62)
 """Up to here (measured 2.1.37, 2.1.62) a process that resumes counts its cost from 0; 2.1.326 goes on from the stored total."""
+
+RUNS_TWICE_BY_TOOL_ID: Version = (2, 1, 37)
+"""The last version seen to run a tool again when an allow that names its ``toolUseID`` comes a second time (2.1.62 does not)."""
 
 ADVISED: Version = (2, 1, 177)
 """Every version below this lies inside the range of a published security advisory for the CLI."""

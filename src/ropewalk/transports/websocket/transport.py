@@ -51,6 +51,9 @@ class WebSocketTransport:
     of a turn too: a link has no end of file. ``unsent`` and ``drain`` count what the CLI has read, not what the kernel took.
     """
 
+    breaks = True
+    """A link can be lost while the CLI lives on: its owner has to tell repeats apart."""
+
     def __init__(
         self,
         launch: Launch,
