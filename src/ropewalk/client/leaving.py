@@ -37,7 +37,7 @@ class Leaving:
         """Nobody reads the turn of this prompt any more."""
         self._prompts[uuid] = False
         self.heard()
-        if self._connection.turns.prompts.get(uuid) is PromptState.SENT:
+        if uuid in self._prompts and self._connection.turns.prompts.get(uuid) is PromptState.SENT:
             self._take_back(uuid)
         self._flush()
 
@@ -49,7 +49,7 @@ class Leaving:
             for uuid, early in self._prompts.items()
             if turns.prompts.get(uuid) in (PromptState.SENT, PromptState.TAKEN)
         }
-        running = turns.under_way
+        running = turns.presumed
         if not running or not all(uuid in self._prompts for uuid in running):
             return
         perhaps_over = any(self._prompts[uuid] for uuid in running)

@@ -67,6 +67,16 @@ class Turns:
         """Prompts that a turn has taken and not finished."""
         return list(self._taken)
 
+    @property
+    def presumed(self) -> list[str]:
+        """The same, also before a receipt: 2.1.37 and 2.1.62 echo a prompt with the first finished block of its turn.
+
+        They take prompts one by one, first come, first served, so the turn that runs can only have taken the oldest.
+        """
+        if self._taken or self._early is None or self._nobodys or self._receipts:
+            return list(self._taken)
+        return [uuid for uuid in self._early if self.prompts.get(uuid) is PromptState.SENT][:1]
+
     def sent(self, uuid: str) -> None:
         self.prompts.setdefault(uuid, PromptState.SENT)
 
