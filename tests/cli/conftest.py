@@ -42,6 +42,7 @@ class Desk:
     home: Path
     project: Path
     env: dict[str, str] = field(default_factory=dict)
+    stand_in: bool = True
     _scenario: Path | None = None
 
     def script(self, *steps: Json, **more: Any) -> None:
@@ -52,7 +53,7 @@ class Desk:
 
     def words(self, words: Sequence[str]) -> list[str]:
         """``run`` goes to the stand-in unless another program is named."""
-        if words[:1] != ("run",) or any(word.startswith(("--cli", "--sim")) for word in words):
+        if not self.stand_in or words[:1] != ("run",) or any(word.startswith(("--cli", "--sim")) for word in words):
             return list(words)
         return ["run", f"--sim={self._scenario or 'demo'}", *words[1:]]
 

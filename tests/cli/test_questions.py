@@ -214,7 +214,7 @@ def test_e_edits_and_the_own_version_is_shown_before_it_runs(desk: Desk, editor:
             terminal.until("new command")
             terminal.press(f"npm run test{ENTER}")
         card = terminal.until("a/d › ")
-        assert "your version\n    npm run test\n" in card and "allow my version once" in card
+        assert "Apply the migration   your version\n    npm run test\n" in card and "allow my version once" in card
         terminal.press("a")
         assert terminal.end() == 0
     (answer,) = desk.answers

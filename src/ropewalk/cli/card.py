@@ -33,10 +33,11 @@ class Card:
     def head(self) -> str:
         asks = self.screen.paint("amber", f"{self.screen.look.glyphs.asks} {self._title()}")
         asked = self.question.asked
-        said = "your version" if self.own else asked.description or ""
+        said = str(self.given.get("description") or "") if self.question.tool_name == "Bash" else asked.description or ""
         if said in (self.given.get("command"), self.given.get("file_path")) or (said and said in self._title()):
             said = ""
-        notes = [self._words(said) if said else "", "from a sub-agent" if asked.agent_id else ""]
+        own, agent = "your version" if self.own else "", "from a sub-agent" if asked.agent_id else ""
+        notes = [self._words(said) if said else "", own, agent]
         return "   ".join([asks, *(note for note in notes if note)])
 
     def body(self) -> list[str]:
