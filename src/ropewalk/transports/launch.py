@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -96,10 +95,9 @@ def _runnable(name: str, said_by: str, environ: Mapping[str, str]) -> tuple[str,
 
 
 def _node(script: str, environ: Mapping[str, str]) -> str:
-    node = shutil.which("node", path=environ.get("PATH", os.defpath))
-    if node is None:
-        raise CliNotFound(f"node is not on the PATH, and {script} needs it")
-    return os.path.abspath(node)
+    for node in _on_path("node", environ):
+        return node
+    raise CliNotFound(f"node is not on the PATH, and {script} needs it")
 
 
 def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[str]:
