@@ -1,6 +1,6 @@
 """Our ends of a child's pipes: read straight from the loop, written without ever blocking. Knows bytes, no processes, no lines.
 
-Plain ``loop.add_reader`` and ``os.read`` of 64 KiB: over asyncio's own pipe transports 7 to 15 % cheaper, and the same on uvloop.
+Plain ``loop.add_reader`` and ``os.read`` of 64 KiB: a tenth cheaper than asyncio's own pipe transports, on a par with uvloop's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ropewalk.transports.handover import Handover
 
 READ_SIZE = 65536
-"""As much as a pipe holds. More (asyncio reads 256 KiB) is an mmap a read and costs small messages a quarter of their speed."""
+"""As much as a pipe holds. More (asyncio reads 256 KiB) gains nothing and can be an mmap a read: seen, a quarter of the speed."""
 
 REST = 1024 * 1024
 """The most that a pipe holds (/proc/sys/fs/pipe-max-size as shipped): where reading a dead process's rest ends at the latest."""
