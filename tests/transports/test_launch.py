@@ -41,6 +41,14 @@ def test_our_own_drop_in_is_passed_over(tmp_path: Path, text: str) -> None:
     assert find_cli(None, {"PATH": f"{tmp_path}/a:{tmp_path}/b"}) == (real,)
 
 
+def test_the_stand_in_under_the_name_of_the_cli_is_no_drop_in(tmp_path: Path) -> None:
+    """ours: whoever tests a bot puts the scripted CLI on the PATH as `claude`."""
+    stand_in = tmp_path / "claude"
+    stand_in.write_text('#!/bin/sh\nexec python3 -m ropewalk.sim.claude "$@"\n')
+    stand_in.chmod(0o755)
+    assert find_cli(None, {"PATH": str(tmp_path)}) == (str(stand_in),)
+
+
 def test_a_drop_in_that_is_a_link_to_us_is_passed_over(tmp_path: Path) -> None:
     """ours."""
     ours = program(tmp_path / "venv" / "ropewalk")

@@ -13,8 +13,8 @@ CLI_VARIABLE = "ROPEWALK_CLI"
 SCRIPTS = (".js", ".mjs", ".cjs")
 """Up to 2.1.120 the CLI is a ``cli.js`` for node; later ones are programs of their own (measured 2.1.37, 2.1.62, 2.1.326)."""
 
-DROP_IN_SIGNS = (b"ropewalk claude", b"from ropewalk", b"import ropewalk", b"-m ropewalk")
-"""How a ``claude`` on the PATH that is our own drop-in begins. To run it would be to call ourselves without end."""
+DROP_IN_SIGNS = (b"ropewalk claude", b"from ropewalk.cli")
+"""How a ``claude`` on the PATH that is our own drop-in begins. To run it would be to call ourselves without end; a stand-in is none."""
 
 
 def new_marker() -> str:
