@@ -24,8 +24,9 @@ help:
 	@echo "make format   rewrite the code in the house's format  make map   the module map in docs/architecture.md"
 	@echo "make lock     resolve requirements/ anew (needs uv)   make clean, distclean"
 
+# Where nobody can press a key (no terminal) the question is denied, and the demo still comes to its end.
 run: .venv/.ready
-	@$(DEMO)
+	@if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then $(DEMO); else $(DEMO) --on-question deny; fi
 
 # `tests.real` is pytest inside a network namespace without a network, where the real CLIs run.
 test: .venv/.ready lint imports types clis demands

@@ -22,6 +22,14 @@ EXAMPLES = [
     if name not in ("help", "sim model")
     for match in re.finditer(r"^  ((?:\w+=\S+ |git |eval )?.*?ropewalk .*?)(?:   .*)?$", page, re.MULTILINE)
 ]
+HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to"
+EXAMPLES += [
+    (name, line[2:])
+    for name in ("terminal.md", "doctor.md")
+    for line in (HOW_TO / name).read_text("utf-8").splitlines()
+    if line.startswith("$ ")
+]
+EXAMPLES = [(name, example) for name, example in EXAMPLES if not re.search("sim model (?!--help)", example)]  # they serve
 
 
 # -- the prompt
@@ -122,9 +130,7 @@ def test_bare_ropewalk_and_sim_are_short_helps(desk: Desk) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "example"), EXAMPLES, ids=[f"{name}: {example}" for name, example in EXAMPLES])
 def test_the_examples_work_as_typed(desk: Desk, page: str, example: str) -> None:
-    """ours: in bash, with a claude on the PATH that is the stand-in in disguise; those that serve are only started"""
-    if " model" in example and "help" not in example:
-        pytest.skip("serves until it is stopped: shown by the tests of the scripted model")
+    """ours: help pages and how-to pages; in bash, with a claude on the PATH that is the stand-in in disguise"""
     shell = re.search(r"completion (zsh|fish)", example)
     if shell and not any(Path(folder, shell[1]).exists() for folder in ("/bin", "/usr/bin")):
         pytest.skip(f"no {shell[1]} here")
@@ -148,6 +154,14 @@ def test_the_examples_work_as_typed(desk: Desk, page: str, example: str) -> None
 
 
 # -- the small commands
+
+
+def test_the_program_in_the_page_about_the_doctor_runs(desk: Desk) -> None:
+    """ours"""
+    (code,) = re.findall(r"```python\n(.*?)```", (HOW_TO / "doctor.md").read_text("utf-8"), re.DOTALL)
+    env = {**desk.env, "ROPEWALK_CLI": desk.fake_claude()}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=desk.project, capture_output=True, check=True, timeout=60)
+    assert b"\nmcp_status yes \n" in done.stdout
 
 
 def test_version_says_what_this_is_without_loading_what_it_does_not_need(desk: Desk) -> None:

@@ -16,7 +16,7 @@ from ..protocol.lenient import dump
 from .diff import Change, change_of
 from .safe import cells, is_odd
 from .screen import Screen
-from .tools import EDITS, seconds, tool_label
+from .tools import EDITS, seconds, shown_path, tool_label
 
 LONG_COMMAND = 120_000
 """Milliseconds; a longer time-out is named in the head."""
@@ -90,7 +90,8 @@ class Card:
     def _change(self, change: Change) -> list[str]:
         where = os.path.join(self.folder, change.path)
         real = os.path.realpath(where)
-        shown = f"{self.screen.letters(change.path)}   +{change.more} -{change.less}"
+        named = shown_path(change.path, self.folder) if os.path.normpath(change.path) == change.path else change.path
+        shown = f"{self.screen.letters(named)}   +{change.more} -{change.less}"
         lines = [f"    {self.screen.paint('bold', shown)}{f'   {change.note}' if change.note else ''}"]
         if real != os.path.normpath(where):
             lines += self._warn(f"a link: it is really {self.screen.letters(real)}")

@@ -127,7 +127,7 @@ class Permission:
         self.screen.lines(f"  {self.screen.key(key, words)}" for key, words in rows)
         if self.note:
             self.screen.say(f"     {self.screen.letters(self.note)}")
-        self.screen.say("  " + "   ".join(self.screen.key(key, words) for key, words in rest))
+        self.screen.lines(self.screen.keys(rest))
         if self.waiting:
             self.screen.say(self.screen.paint("dim", f"  {self.waiting} more waiting behind this one"))
 

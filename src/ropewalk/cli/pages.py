@@ -108,7 +108,7 @@ A plan:  1  fresh start: a new conversation that knows only the plan
          d  not yet, with your words    D  keep the plan, stop here
 Choices: a number, several numbers with commas, or your own words; then y sends.
 
-What was typed before a card was drawn does not count, and Enter answers nothing.
+What was typed before a card was drawn does not count; Enter answers nothing.
 Where nobody can be asked (no terminal, or --no-input), --on-question says what
 happens: fail (exit 6, the default), deny (claude goes on without), wait.
 Only what claude itself would ask is asked: its settings and --allow come first.

@@ -97,7 +97,7 @@ def _draw(hand: Hand, question: Question, plan: str | None) -> None:
     if wishes:
         screen.say(f"  It asks to be allowed (going on grants none of it): {screen.letters(' · '.join(wishes))}")
     screen.lines(f"  {screen.key(key, words)}" for key, words in CHOICES[0 if plan is not None else 1 :])
-    screen.say("  " + "   ".join(screen.key(key, words) for key, words in REST if key != "e" or plan is not None))
+    screen.lines(screen.keys((key, words) for key, words in REST if key != "e" or plan is not None))
 
 
 def _wishes(question: Question) -> list[Mapping[str, Any]]:

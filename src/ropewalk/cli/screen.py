@@ -168,6 +168,19 @@ class Screen:
     def key(self, key: str, words: str) -> str:
         return f"{self.paint('bold', key)}  {words}"
 
+    def keys(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Keys with their words side by side, in as many rows as the width asks for."""
+        rows: list[str] = []
+        used = self.look.width
+        for key, words in pairs:
+            width = len(key) + len(words) + 5
+            if used + width > self.look.width:
+                rows.append(" ")
+                used = 1
+            rows[-1] += f" {self.key(key, words)}  "
+            used += width
+        return [row.rstrip() for row in rows]
+
     def letters(self, text: str) -> str:
         """What a person decides about, letter by letter."""
         return letters(text, ascii_only=self.look.ascii, mark=lambda token: self.paint("token", token))

@@ -179,14 +179,14 @@ class Story:
         outcome = "" if failed else outcome_of(call.name, call.given, details, block)
         spent = seconds(self._clock() - self._began.pop(block.tool_use_id, self._clock()))
         because = self._because.pop(block.tool_use_id, "")
-        label = f"{self._indent(parent)}{mark} {self._one(tool_label(call.name)):<6} "
+        label = f"{self._one(tool_label(call.name)):<6} "
         indent = len(self._indent(parent))
         title = self._one(title_of(call.name, call.given, self.telling.folder))
         reason = f"  {self._one(because)}" if because else ""
-        room = max(16, self.screen.look.width - indent - 9 - 22 - cells(reason))
+        room = max(16, self.screen.look.width - indent - cells(label) - 24 - cells(reason))
         plain = outcome.replace("−", "-") if self.screen.look.ascii else outcome
         row = f"{self.screen.columns(title, room)}  {plain:>9}  {spent:>8}"
-        self.screen.talk(f"{label}{row}{self.screen.paint('dim', reason)}".rstrip())
+        self.screen.talk(f"{self._indent(parent)}{mark} {label}{row}{self.screen.paint('dim', reason)}".rstrip())
         if failed and "denied" not in because:
             words = cut(self._one(first_words(block)), self.screen.look.width - indent - 11, glyphs.dots)
             self.screen.talk(" " * (indent + 9) + self.screen.paint("red", words))

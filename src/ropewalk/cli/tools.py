@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..protocol.answers import choices_of
 from ..protocol.content import ToolResultBlock
 
 AGENTS = frozenset({"Task", "Agent"})
@@ -47,6 +48,8 @@ def title_of(name: str, given: Mapping[str, Any], folder: str) -> str:
     """The one argument that says what the call is about; paths inside the folder without it."""
     if name == "TodoWrite":
         return "todos updated"
+    if name == "AskUserQuestion":
+        return "; ".join(choice.question for choice in choices_of(given))
     for key in (*TELLING.get(name, ()), *ANY):
         value = given.get(key)
         if isinstance(value, str) and value:
