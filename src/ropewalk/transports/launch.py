@@ -14,7 +14,7 @@ SCRIPTS = (".js", ".mjs", ".cjs")
 """Up to 2.1.120 the CLI is a ``cli.js`` for node; later ones are programs of their own (measured 2.1.37, 2.1.62, 2.1.326)."""
 
 DROP_IN_SIGNS = (b"ropewalk claude", b"from ropewalk.cli")
-"""How a ``claude`` on the PATH that is our own drop-in begins. To run it would be to call ourselves without end; a stand-in is none."""
+"""How a ``claude`` on the PATH that is our own drop-in begins. Running it would call ourselves without end."""
 
 
 def new_marker() -> str:
