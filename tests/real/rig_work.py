@@ -15,11 +15,11 @@ from tests.real.rig_raw import GUARD
 
 
 class Pipe:
-    """A command that reads ``name`` in the project's folder runs until ``end``; without ``end`` it runs for ever."""
+    """A command that reads ``name`` in ``folder`` (the project's) runs until ``end``; without ``end`` it runs for ever."""
 
-    def __init__(self, here: Place) -> None:
+    def __init__(self, here: Place, folder: Path | None = None) -> None:
         self.name = f"pipe-{uuid.uuid4().hex[:8]}"
-        self._path = here.project / self.name
+        self._path = (folder or here.project) / self.name
         self._here = here
         self._writer: int | None = None
         os.mkfifo(self._path)
