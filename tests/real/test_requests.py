@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ropewalk import Allow, LocalProtocolError, RequestFailed, RequestTimedOut, Result
+from ropewalk.client.probe import NO_SUCH, PROBES, probe
 from ropewalk.protocol.messages import ConversationReset
 from ropewalk.protocol.system import Init
 from ropewalk.sim.model import Rule, reply, tool
@@ -136,6 +137,22 @@ async def test_a_request_that_a_cli_does_not_know_ends_in_words_or_at_its_deadli
         assert not isinstance(refused.value, RequestTimedOut)
         assert refused.value.code == ("unsupported_request" if stage.newest else None)
     assert (await stage.play("Alive.")).result.result == "Alive."
+
+
+SINCE_62 = {"stop_task", "apply_flag_settings"}
+CLASSIC = {name for name in PROBES if name.startswith(("interrupt", "set_", "mcp_", "rewind_"))}
+
+
+@demand("003-56", tag="real")
+async def test_the_probe_tells_what_this_version_knows_and_changes_nothing(stage: Stage) -> None:
+    """seed 003; measured: what a new CLI forgets or learns shows here. No model is called, mode and session stay."""
+    calls, session = len(stage.model.requests), stage.client.session_id
+    told = {one.subtype: one.knows for one in await probe(stage.client)}
+    unknown = "silent" if stage.version == "2.1.37" else "no"
+    known = set(PROBES) - {NO_SUCH} if stage.newest else CLASSIC | (SINCE_62 if stage.version == "2.1.62" else set())
+    assert told == {name: "yes" if name in known else unknown for name in PROBES}
+    assert len(stage.model.requests) == calls and stage.client.session_id == session and stage.client.idle
+    assert (await stage.play("Unharmed.")).result.result == "Unharmed." and stage.client.mode == "default"
 
 
 async def test_requests_are_answered_while_a_turn_runs(stage: Stage) -> None:
