@@ -6,7 +6,7 @@ Questions come out of the same stream as all else: a card stands behind what cam
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -145,14 +145,15 @@ class Drive:
 
     # -- questions
 
-    async def _asked_by_cli(self, question: Question) -> Answer:
-        """The Client's side: waits for what ``_question`` finds out; cancelled when the CLI withdraws."""
+    def _asked_by_cli(self, question: Question) -> Awaitable[Answer]:
+        """The Client's side: waits for what ``_question`` finds out; cancelled when the CLI withdraws.
+
+        Not a coroutine: the entry must be there when the message of the question comes out of the stream.
+        """
         waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[question.request_id] = waiting
-        try:
-            return await waiting
-        finally:
-            self._open.pop(question.request_id, None)
+        waiting.add_done_callback(lambda _: self._open.pop(question.request_id, None))
+        return waiting
 
     async def _question(self, question: Question) -> None:
         waiting = self._open.get(question.request_id)
