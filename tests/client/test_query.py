@@ -258,3 +258,20 @@ async def test_a_query_whose_session_ends_raises_instead_of_ending_quietly() -> 
             async for message in query:
                 told.append(message)
         assert words(told) == ["half"] and gone.value.exit_code == 1 and gone.value.stderr == ("out of memory",)
+
+
+@pytest.mark.parametrize("version", ["2.1.62", "2.1.326"])
+async def test_background_work_that_ends_runs_a_turn_of_its_own_beside_the_queries(scripted: ScriptedCli, version: str) -> None:
+    """measured: bash_background; 2.1.37 says nothing at all when it ends"""
+    gate = Gate(scripted.project)
+    beside = {**gate.step, "input": {**gate.step["input"], "run_in_background": True}, "then": [{"text": "The work is done."}]}
+    async with Client(scripted.options({"start": [beside, {"text": "Started."}]}, version=version)) as client:
+        assert (await client.query("start")).result == "Started." and len(client.tasks) == 1
+        await gate.open()
+        async with asyncio.timeout(GUARD):
+            async for message in client.receive():
+                if isinstance(message, Result) and message.result == "The work is done.":
+                    assert message.prompts == () and client.tasks == {}
+                    break
+        query = client.query("and now?")
+        assert words(await all_of(query)) == ["You said: and now?"] * 2
