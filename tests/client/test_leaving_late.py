@@ -40,3 +40,17 @@ async def test_a_turn_that_nobody_asked_for_is_not_taken_for_the_one_that_was_le
         cli.say(cli.result(), init())
         cli.succeed(await cli.request("interrupt"))
         cli.say(echo(uuids[1]), cli.result(words=""))
+
+
+async def test_on_2_1_37_the_end_of_a_task_belongs_to_the_turn_of_the_next_prompt() -> None:
+    """measured (2.1.37): it begins no turn by itself, so a prompt without a receipt (a local command) is not left waiting"""
+    cli = PlayedCli(newer=False)
+    async with connected(cli) as client:
+        first = client.query("first")
+        cli.say(init(claude_code_version="2.1.37"), echo(await cli.prompt("first")), cli.result())
+        await first
+        query = client.query("/cost")
+        uuid = await cli.prompt("/cost")
+        cli.say(task_ended(), init(), cli.result(words="0.00"))
+        seen = [type(message).__name__ async for message in query]
+        assert seen == ["TaskNotification", "Init", "Result"] and query.result is not None and query.result.prompts == (uuid,)

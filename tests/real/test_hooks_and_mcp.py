@@ -369,7 +369,7 @@ async def state_of(stage: Stage, name: str) -> str:
 @demand("001-87", tag="real")
 async def test_from_initialize_for_hooks_and_servers_to_an_interrupt(stage: Stage) -> None:
     """seed 001; measured (all): a tool of ours that never answers is left behind; the next turn has hooks and servers."""
-    PLAIN.waiting.clear()
+    PLAIN.waiting = asyncio.Event()
     BOOK.told.clear()
     reading = Reading(stage.client.query(stage.script(reply(tool("mcp__plain__wait")), "Never.")))
     async with asyncio.timeout(GUARD):

@@ -120,8 +120,7 @@ async def test_the_end_of_a_background_command_is_told_with_its_output(stage: St
         async with asyncio.timeout(GUARD):
             while pipe.read:
                 await stage.client.mcp_status()
-        await stage.play("Next.")
-        messages = await told(stage.client, lambda one: isinstance(one, TaskNotification))
+        messages = (await stage.play("Next.")).messages
     else:
         (started,) = played.of(TaskStarted)
         assert started.task_type == "local_bash" and started.description and started.tool_use_id

@@ -12,6 +12,7 @@ from ..errors import SessionGone
 from ..protocol.connection import Connection
 from ..protocol.messages import CommandLifecycle, Result
 from ..protocol.state import State
+from ..protocol.versions import NOTES_BEGIN_NO_TURN
 from .mailbox import Mailbox, Told
 from .sorting import ENDED, Sorter
 
@@ -72,8 +73,9 @@ class Delivery:
         if self._queries:
             self._sorter.add(uuid)
         else:
-            turns = connection.turns
-            self._sorter.begin(turns.waiting, turns.under_way, connection.state is State.RUNNING)
+            turns, version = connection.turns, connection.version
+            notes = version is None or version > NOTES_BEGIN_NO_TURN
+            self._sorter.begin(turns.waiting, turns.under_way, connection.state is State.RUNNING, notes)
         box = self._queries[uuid] = Mailbox(self._limit)
         if self._backlog.full:  # whoever asks on without reading the rest must not be kept waiting by it
             self._backlog.forget_oldest()

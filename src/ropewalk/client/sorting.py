@@ -24,7 +24,7 @@ _MARKS = frozenset({Init, Result, User, CommandLifecycle, TaskNotification})
 class Sorter:
     """Fed with all messages while a query is open; ``begin`` tells it where things stand when one is opened."""
 
-    __slots__ = ("_held", "_line", "_notified", "_owners", "_running", "_tells")
+    __slots__ = ("_held", "_line", "_notes", "_notified", "_owners", "_running", "_tells")
 
     def __init__(self) -> None:
         self._line: list[str] = []  # prompts that no turn has taken, in the order in which older CLIs take them
@@ -32,10 +32,12 @@ class Sorter:
         self._running = False
         self._held: list[Told] | None = None  # of a turn that may be nobody's, until a receipt or its result tells
         self._notified = False
+        self._notes = True  # the end of a background task may begin a turn that is nobody's
         self._tells = False  # this CLI says by itself which prompts a turn takes
 
-    def begin(self, waiting: Iterable[str], under_way: Iterable[str], running: bool) -> None:
-        """The first query is opened: these prompts wait, those are in the turn that runs."""
+    def begin(self, waiting: Iterable[str], under_way: Iterable[str], running: bool, notes: bool = True) -> None:
+        """The first query is opened: these prompts wait, those are in the turn that runs. ``notes``: can notes begin turns?"""
+        self._notes = notes
         self._line, self._owners, self._running = list(waiting), list(under_way), running
         self._held, self._notified = None, False
 
@@ -66,7 +68,7 @@ class Sorter:
             if message.state in ENDED and message.command_uuid in self._line:
                 self._line.remove(message.command_uuid)
         if isinstance(message, TaskNotification):
-            self._notified = True  # the next turn may be nobody's
+            self._notified = self._notes  # the next turn may be nobody's
         yield from self._receipts(message)
         if isinstance(message, Init):
             self._begun()

@@ -22,7 +22,7 @@ from .state import State, Step, advance
 from .stream import MessageStart
 from .system import BackgroundTasksChanged, Init, Status, TaskNotification, TaskStarted
 from .turns import Turn, Turns
-from .versions import COUNTS_COST_FROM_ZERO, Version, parse_version
+from .versions import COUNTS_COST_FROM_ZERO, NOTES_BEGIN_NO_TURN, Version, parse_version
 
 Notable = ControlRequest | ControlCancelRequest | Result
 
@@ -157,7 +157,8 @@ class Hearing:
 
     def _on_task(self, message: TaskNotification) -> bool:
         self.tasks.pop(message.task_id, None)
-        self.turns.notified()
+        if self.version is None or self.version > NOTES_BEGIN_NO_TURN:
+            self.turns.notified()
         return True
 
     def _on_assistant(self, message: Assistant) -> bool:
