@@ -73,6 +73,10 @@ class Terminal:
     def rest(self) -> str:
         return self.text[self._read_to :]
 
+    def resize(self, columns: int, rows: int = 40) -> None:
+        """The window gets another size; the kernel tells the program."""
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 

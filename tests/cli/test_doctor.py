@@ -33,7 +33,7 @@ def test_the_probe_lists_every_request_with_its_answer(desk: Desk) -> None:
     assert "(a request that nobody knows)  no" in done.out and "capabilities: " in done.out
 
 
-@pytest.mark.parametrize(("version", "unknown"), [("2.1.37", "silent"), ("2.1.62", "no")])
+@pytest.mark.parametrize(("version", "unknown"), [pytest.param("2.1.37", "silent", marks=pytest.mark.slow), ("2.1.62", "no")])
 def test_an_old_claude_is_warned_of_and_what_it_does_not_know_is_told(desk: Desk, version: str, unknown: str) -> None:
     """S44: inside the ranges of published advisories; measured: 2.1.37 gives no answer to what it does not know"""
     told = desk.ropewalk("doctor", "--json", "--cli", desk.fake_claude(ROPEWALK_SIM_VERSION=version)).object

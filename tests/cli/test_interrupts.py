@@ -14,6 +14,8 @@ import pytest
 from tests.cli.conftest import Desk
 from tests.cli.terminal import CTRL_C, GUARD
 
+pytestmark = pytest.mark.slow
+
 
 def gone(pid: int) -> bool:
     try:

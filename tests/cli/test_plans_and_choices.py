@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Desk
 from tests.cli.terminal import CTRL_D, CTRL_G, ENTER, SHIFT_TAB
 
+pytestmark = pytest.mark.slow
+
 PLAN = "# Plan\n\n1. Read the README\n2. Write `hello.txt`\n"
 STEPS: tuple[dict[str, Any], ...] = (
     {"plan": PLAN, "if_denied": [{"text": "I think again: {reason}"}]},

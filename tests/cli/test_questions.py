@@ -284,6 +284,28 @@ def test_several_open_questions_are_asked_one_after_the_other(desk: Desk) -> Non
     assert [answer["updatedInput"]["file_path"] for answer in desk.answers] == ["/tmp/one", "/tmp/two"]
 
 
+def test_a_question_of_a_sub_agent_says_whose_it_is(desk: Desk) -> None:
+    """ours"""
+    agent = {"description": "Find callers", "prompt": "look", "run_in_background": False}
+    desk.script({"tool": "Agent", "input": agent, "agent": [bash("grep -r total ."), {"text": "Three."}]}, {"text": "ok"})
+    with desk.terminal("run", "go") as terminal:
+        assert "Apply the migration   from sub-agent Find callers\n" in terminal.until("a/d › ")
+        terminal.press("a")
+        assert terminal.end() == 0
+
+
+def test_a_card_fits_the_window_as_it_is_now(desk: Desk) -> None:
+    """ours: also after it was made narrower in the midst of a turn"""
+    desk.script({"text": "Working."}, {"wait": 1}, bash(" ".join(["word"] * 60)))
+    with desk.terminal("run", "go", columns=120, ROPEWALK_SIM_SPEED="1") as terminal:
+        terminal.until("Working.")
+        terminal.resize(48)
+        card = terminal.until("a/d › ")
+        terminal.press("D")
+        assert terminal.end() == 130
+    assert "  ↳ word" in card and all(len(line) <= 48 for line in card.splitlines() if "word" in line)
+
+
 def test_the_terminal_is_as_it_was_after_a_run(desk: Desk) -> None:
     """ours: single keys without echo are for questions only"""
     desk.script(bash(), {"text": "ok"})

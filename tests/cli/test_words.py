@@ -91,6 +91,17 @@ def test_wrong_words_are_two_in_one_line_with_what_would_be_right(desk: Desk, wo
     assert desk.ledger == []
 
 
+def test_closed_streams_are_no_trouble(desk: Desk) -> None:
+    """ours: a daemon may start us without any of the three"""
+    desk.script({"text": "ok"})
+    words = " ".join([sys.executable, "-m", "ropewalk", *desk.words(("run", "go"))])
+    for closed in ("<&-", "2>&-", "<&- 2>&-"):
+        done = subprocess.run(
+            ["bash", "-c", f"{words} {closed}"], cwd=desk.project, env=desk.env, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, b"ok\n")
+
+
 # -- help
 
 

@@ -25,8 +25,10 @@ LONG_COMMAND = 120_000
 class Card:
     """The lines of one question. ``given`` is what would run: the input as asked, or a person's own version."""
 
-    def __init__(self, screen: Screen, question: Question, folder: str, given: Mapping[str, Any] | None = None) -> None:
-        self.screen, self.question, self.folder = screen, question, folder
+    def __init__(
+        self, screen: Screen, question: Question, folder: str, given: Mapping[str, Any] | None = None, agent: str = ""
+    ) -> None:
+        self.screen, self.question, self.folder, self.agent = screen, question, folder, agent
         self.given = question.input if given is None else given
         self.own = given is not None
 
@@ -36,7 +38,8 @@ class Card:
         said = str(self.given.get("description") or "") if self.question.tool_name == "Bash" else asked.description or ""
         if said in (self.given.get("command"), self.given.get("file_path")) or (said and said in self._title()):
             said = ""
-        own, agent = "your version" if self.own else "", "from a sub-agent" if asked.agent_id else ""
+        own = "your version" if self.own else ""
+        agent = f"from sub-agent {self._words(self.agent)}".rstrip() if asked.agent_id else ""
         notes = [self._words(said) if said else "", own, agent]
         return "   ".join([asks, *(note for note in notes if note)])
 

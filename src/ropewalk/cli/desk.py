@@ -32,8 +32,11 @@ HELP = (
 class Desk:
     """Asks the person at this terminal, one question after the other."""
 
-    def __init__(self, screen: Screen, keyboard: Keyboard, folder: str, version: Callable[[], Version | None]) -> None:
-        self.screen, self.keyboard, self.folder, self._version = screen, keyboard, folder, version
+    def __init__(
+        self, screen: Screen, keyboard: Keyboard, folder: str, version: Callable[[], Version | None], agents: Mapping[str, str]
+    ) -> None:
+        self.screen, self.keyboard, self.folder = screen, keyboard, folder
+        self._version, self._agents = version, agents
 
     async def decide(self, question: Question, waiting: int = 0) -> Decision:
         """Draw it, ask, return the verdict. ``waiting``: how many more are open behind it."""
@@ -43,15 +46,16 @@ class Desk:
                 return await decide_plan(hand, question, self._version())
             if question.kind == "choice" and question.choices:
                 return await choose_answers(hand, question)
-            return await Permission(hand, question, self.folder, waiting).decide()
+            agent = self._agents.get(question.asked.agent_id or "", "")
+            return await Permission(hand, question, self.folder, waiting, agent).decide()
 
 
 class Permission:
     """One permission question."""
 
-    def __init__(self, hand: Hand, question: Question, folder: str, waiting: int) -> None:
+    def __init__(self, hand: Hand, question: Question, folder: str, waiting: int, agent: str) -> None:
         self.hand, self.screen, self.question = hand, hand.screen, question
-        self.folder, self.waiting = folder, waiting
+        self.folder, self.waiting, self.agent = folder, waiting, agent
         self.given: Mapping[str, Any] | None = None
         self.offers, self.note = offers_of(question)
 
@@ -118,7 +122,7 @@ class Permission:
     # -- what is drawn
 
     def _draw(self) -> None:
-        self.screen.lines(Card(self.screen, self.question, self.folder, self.given).lines())
+        self.screen.lines(Card(self.screen, self.question, self.folder, self.given, self.agent).lines())
         rows = [("a", "allow once" if self.given is None else "allow my version once")]
         for key, words, lasting in (("s", "for this session", False), ("A", "always", True)):
             found = [offer for offer in self.offers if offer.lasting is lasting]

@@ -72,6 +72,8 @@ class Drive:
         self._client: Client | None = None
         self._open: dict[str, asyncio.Future[Answer]] = {}
         self._fresh: str | None = None
+        self._prompt = ""
+        self._answered = False
         self.asking = False
         """A card is on the screen."""
 
@@ -82,7 +84,8 @@ class Drive:
 
     async def run(self) -> None:
         """To the end; raises what the Client raises, or ``NobodyAnswers``. ``log`` is filled in any case."""
-        options, prompt = self.asked.options(self._asked_by_cli, on_message=self._on_line), self.asked.prompt
+        prompt = self.asked.prompt
+        options = self.asked.options(self._asked_by_cli, on_message=self._on_line, on_error=self._not_answered)
         while True:
             await self._process(options, prompt)
             if self._fresh is None:
@@ -93,7 +96,7 @@ class Drive:
             self.screen.say("  Fresh conversation from here, with the plan. Earlier text is not known to Claude any more.")
 
     def _begin_again(self) -> None:
-        self.log.result = None
+        self.log.result, self._answered = None, False
         self.work.running, self.work.turn_due = False, False
         self.work.background.clear()
         self.story.begin_again()
@@ -104,7 +107,7 @@ class Drive:
             await client.connect()
             if client.road.startswith("stdio:"):
                 self.screen.talk(f"  {client.road}")
-            client.prompt(prompt)
+            self._prompt = client.prompt(prompt)
             self.interrupts.client = client
             await self._read(client)
         finally:
@@ -130,15 +133,22 @@ class Drive:
         self.story.tell(message)
         if isinstance(message, Result):
             self.log.result = message
-            if not self.work.over and not message.failed:
+            self._answered = self._answered or self._is_ours(message)
+            if self._answered and not self.work.over and not message.failed:
                 self.screen.talk(self.screen.paint("dim", f"  waiting for background work: {self._background()} (^C ends it)"))
                 self.interrupts.client = None
         elif isinstance(message, ControlRequest) and isinstance(message.request, CanUseTool):
             await self._question(Question(message))
 
+    def _is_ours(self, result: Result) -> bool:
+        """It answers our prompt, or nobody's because the session could not even begin. A resumed session may have others due."""
+        return self._prompt in result.prompts or (result.origin is None and not result.prompts)
+
     def _ended(self) -> bool:
         result = self.log.result
-        return result is not None and (self.work.over or result.failed or self._fresh is not None)
+        if result is None or not self._answered:
+            return False
+        return self.work.over or result.failed or self._fresh is not None
 
     def _background(self) -> str:
         return ", ".join(self.screen.harmless(what or "a task") for what in self.work.background.values()) or "a queued turn"
@@ -188,6 +198,9 @@ class Drive:
     def _record(self, question: Question, because: str) -> None:
         told = {"id": question.request_id, "tool": question.tool_name, "input": question.input, "because": because}
         self.log.questions.append(dict(told))
+
+    def _not_answered(self, error: Exception) -> None:
+        self.screen.say(f"  that could not be answered so, and the tool was refused: {self.screen.harmless(str(error))}")
 
     # -- what is left behind
 

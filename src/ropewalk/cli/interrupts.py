@@ -38,13 +38,14 @@ class Interrupts:
         loop.add_signal_handler(signal.SIGINT, self.pressed)
         for number in FAREWELLS:
             loop.add_signal_handler(number, self._farewell, number)
+        loop.add_signal_handler(signal.SIGWINCH, self._screen.resized)
         if self._keyboard is not None:
             loop.add_signal_handler(signal.SIGCONT, self._keyboard.again)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGCONT, *FAREWELLS):
+        for number in (signal.SIGINT, signal.SIGCONT, signal.SIGWINCH, *FAREWELLS):
             loop.remove_signal_handler(number)
         if self._asking is not None:
             self._asking.cancel()

@@ -29,6 +29,7 @@ HELP = (
     "D  ends the turn; the plan stays where it is",
     "e  your own version of the plan (also: ^G)",
 )
+NEED_TEXT, ALWAYS = ("1", "shift-tab", "e", "^G"), ("2", "3", "d", "D", "w", "?")
 STOP = "The user keeps the plan and stops here."
 FRESH = "The user starts over with this plan in a fresh conversation."
 
@@ -44,8 +45,10 @@ async def decide_plan(hand: Hand, question: Question, version: Version | None) -
     _draw(hand, question, plan)
     await hand.keyboard.settle()
     while True:
-        key = await hand.key(("1", "2", "3", "shift-tab", "d", "D", "e", "^G", "w", "?"), "1/2/3/d/D" if plan else "2/3/d/D")
-        if key in ("e", "^G") and plan is not None:
+        key = await hand.key(
+            (*NEED_TEXT, *ALWAYS) if plan is not None else ALWAYS, "1/2/3/d/D" if plan is not None else "2/3/d/D"
+        )
+        if key in ("e", "^G"):
             given = await edited(hand, "ExitPlanMode", given or question.input) or given
             plan = str((given or question.input)["plan"])
             _draw(hand, question, plan)

@@ -80,7 +80,7 @@ class Run:
     def _answers(self, keyboard: Keyboard | None) -> Answers:
         if keyboard is None:
             return Absent(self.asked.on_question, self.screen, self.asked.folder)
-        return Desk(self.screen, keyboard, self.asked.folder, lambda: self.drive.version)
+        return Desk(self.screen, keyboard, self.asked.folder, lambda: self.drive.version, self.work.agents)
 
     async def go(self) -> int:
         """Everything, to the exit code."""

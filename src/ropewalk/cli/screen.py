@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from .safe import cut, harmless, letters, pad, wrap
@@ -91,6 +91,12 @@ class Screen:
         self._talked = False  # since the answer's last character
         self._status = False
         self._held = ""  # a carriage return at the end of a piece: it may be half of a line break
+
+    def resized(self) -> None:
+        """The window has another size from here on; what is drawn stays as it is."""
+        if self._err.isatty():
+            width, height = _size(self._err.fileno())
+            self.look = replace(self.look, width=width, height=height)
 
     # -- the answer
 

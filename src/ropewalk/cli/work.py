@@ -30,6 +30,8 @@ class Work:
     files: dict[str, None] = field(default_factory=dict)
     commands: int = 0
     tools: int = 0
+    agents: dict[str, str] = field(default_factory=dict)
+    """Sub-agents by the id that their questions carry: what each was sent to do."""
     background: dict[str, str] = field(default_factory=dict)
     """Tasks that go on when the turn has ended: id → what it is."""
     in_background: set[str] = field(default_factory=set)
@@ -56,6 +58,7 @@ class Work:
                 self.background = {str(task.get("task_id")): str(task.get("description") or "") for task in message.tasks}
                 self.in_background |= self.background.keys()
             case TaskStarted():
+                self.agents[message.task_id] = message.description or ""
                 if message.is_backgrounded or (message.is_backgrounded is None and self._asked_for_background(message)):
                     self.background[message.task_id] = message.description or ""
                 self.in_background |= self.background.keys()
