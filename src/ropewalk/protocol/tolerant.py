@@ -17,6 +17,9 @@ from .messages import Message
 
 _MISFIT = (msgspec.ValidationError, TypeError, ValueError, RecursionError)
 
+MOST_MISFITS = 100
+"""A list or object with more entries that don't fit is a misfit as a whole: a million of them would hold up the loop."""
+
 
 def read(line: bytes) -> Message:
     """The best message that can be made of ``line``; its ``raw`` is always the line."""
@@ -26,6 +29,8 @@ def read(line: bytes) -> Message:
 
 
 def _read(line: bytes) -> Message:
+    if line[:1] == b"[":
+        return messages.Garbage()  # no message, however long it would take to see the whole of it
     try:
         found = load(line)
     except RecursionError:
@@ -110,7 +115,13 @@ def _value(wanted: Any, value: Any, misfits: list[str]) -> Any:
 def _entries(wanted: Any, listed: Iterable[tuple[Any, Any]], misfits: list[str]) -> dict[Any, Any]:
     """Those that fit; one that does not costs only itself."""
     kept: dict[Any, Any] = {}
+    takes_text = str in _options(wanted)
     for key, entry in listed:
+        if takes_text and type(entry) is str:
+            kept[key] = entry
+            continue
+        if len(misfits) > MOST_MISFITS:
+            raise ValueError("too many entries that don't fit")
         try:
             kept[key] = _value(wanted, entry, misfits)
         except _MISFIT:
