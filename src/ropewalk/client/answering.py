@@ -47,7 +47,7 @@ class Answering:
                 return
             else:
                 found = self._on_question(Question(question))
-        except Exception as error:  # noqa: BLE001 - a caller's function may raise anything
+        except BaseException as error:  # noqa: BLE001 - a caller's function may raise anything, and the CLI must not wait
             self._failed(question, error)
             return
         if inspect.isawaitable(found):
@@ -82,10 +82,10 @@ class Answering:
     async def _wait(self, question: ControlRequest, found: Awaitable[Any]) -> None:
         try:
             answer = await found
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             self._say(question.request_id, Refusal("the controller is closing, or the function that decides was cancelled"))
             raise
-        except Exception as error:  # noqa: BLE001 - a caller's function may raise anything
+        except BaseException as error:  # noqa: BLE001 - a caller's function may raise anything, and the CLI must not wait
             self._failed(question, error)
         else:
             self._reply(question, answer)
@@ -105,11 +105,21 @@ class Answering:
             elif isinstance(question.request, McpMessage):
                 answer = Reply(answer)
             self._say(question.request_id, answer)
-        except Exception as error:  # noqa: BLE001 - a caller's answer may be anything
+        except BaseException as error:  # noqa: BLE001 - a caller's answer may be anything
             self._failed(question, error)
 
-    def _failed(self, question: ControlRequest, error: Exception) -> None:
-        """The CLI is told no; the caller hears why."""
-        log.warning("answering %s failed: %s", question.request_id, error)
-        self._say(question.request_id, Refusal(f"the controller could not decide: {error}"))
-        self._on_error(error)
+    def _failed(self, question: ControlRequest, error: BaseException) -> None:
+        """The CLI is told no; the caller hears why. What is to end the program does so, after that."""
+        words = _words(error)
+        self._say(question.request_id, Refusal(f"the controller could not decide: {words}"))
+        log.warning("answering %s failed: %s", question.request_id, words)
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise error
+        self._on_error(error if isinstance(error, Exception) else RuntimeError(words))
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - it is the caller's class
+        return type(error).__name__

@@ -40,5 +40,7 @@ def _call(function: Callable[..., None] | None, *told: Any) -> None:
     if function is not None:
         try:
             function(*told)
-        except Exception:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # others than Exception too: they would cost the rest of the messages
             log.exception("a callback failed")
