@@ -257,12 +257,14 @@ class Client(Requests, Known):
         )
         self._transport, self.road, self.argv = road.transport, road.name, road.argv
         self._delivery.attach(road.transport)
+        self._check_alive()  # a close meanwhile found nothing to stop: nothing may be started after it
         await road.transport.start(self)
         self._check_alive()
         fields = initialize_fields(options, self._hooks.registration, self._desk.names)
         response = await self._ask("initialize", fields, options.start_timeout)
         if self._desk.configured:
             await self._set_servers(self._desk.configured)
+        self._check_alive()
         return response
 
     async def _set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> None:
