@@ -25,7 +25,7 @@ COUNTS_COST_FROM_ZERO: Version = (2, 1, 62)
 """Up to here (measured 2.1.37, 2.1.62) a process that resumes counts its cost from 0; 2.1.326 goes on from the stored total."""
 
 NOTES_BEGIN_NO_TURN: Version = (2, 1, 37)
-"""Up to here the end of a background task is told with the next prompt, in its turn; from 2.1.62 on it begins one by itself."""
+"""Up to here the end of a background task is told in the turn of a later prompt, if at all; from 2.1.62 on it begins a turn."""
 
 RUNS_TWICE_BY_TOOL_ID: Version = (2, 1, 37)
 """The last version seen to run a tool again when an allow that names its ``toolUseID`` comes a second time (2.1.62 does not)."""
