@@ -46,16 +46,16 @@ def _walk(command: Any, path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _bash(tree: Tree) -> str:
-    cases = "\n".join(f'    "{path}") words="{" ".join(words)}" ;;' for path, words in tree.items())
-    choices = "\n".join(f'    {option}) words="{" ".join(known)}" ;;' for option, known in values().items())
+    cases = "\n".join(f'    "{path}") offers="{" ".join(words)}" ;;' for path, words in tree.items())
+    choices = "\n".join(f'    {option}) offers="{" ".join(known)}" ;;' for option, known in values().items())
     return f"""\
 # bash completion for ropewalk: eval "$(ropewalk completion bash)"
 _ropewalk() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" path="" words="" word
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case "$path $word" in {" | ".join(f'"{_spaced(path)}"' for path in tree if path)}) path="${{path:+$path }}$word" ;; esac
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" where="" offers="" word
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
+    case "$where $word" in {" | ".join(f'"{_spaced(path)}"' for path in tree if path)}) where="${{where:+$where }}$word" ;; esac
   done
-  case "$path" in
+  case "$where" in
 {cases}
   esac
   case "$previous" in
@@ -63,7 +63,7 @@ _ropewalk() {{
     {"|".join(FOLDERS)}) COMPREPLY=($(compgen -d -- "$current")); return ;;
     {"|".join(FILES)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  COMPREPLY=($(compgen -W "$offers" -- "$current"))
 }}
 complete -o default -F _ropewalk ropewalk
 """
@@ -84,8 +84,8 @@ def _zsh(tree: Tree) -> str:
 def _fish(tree: Tree) -> str:
     rows = ["# fish completion for ropewalk: ropewalk completion fish | source", "complete -c ropewalk -f"]
     for path, words in tree.items():
-        seen = " ".join(path.split())
-        where = f"__fish_seen_subcommand_from {seen}" if path else "__fish_use_subcommand"
+        seen = [f"__fish_seen_subcommand_from {word}" for word in path.split()]
+        where = "; and ".join(seen) or "__fish_use_subcommand"
         rows += [f"complete -c ropewalk -n '{where}' {_fish_word(word)}" for word in words]
     return "\n".join(rows) + "\n"
 
