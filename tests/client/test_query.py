@@ -177,6 +177,30 @@ async def test_a_turn_that_nobody_asked_for_is_left_out(newer: bool) -> None:
         assert await _next_words(client.receive(), 2) == ["the task is done", "the task is done"]
 
 
+async def test_a_turn_without_a_receipt_is_nobodys_where_the_cli_tells_receipts() -> None:
+    """measured: 2.1.326 says which prompts a turn takes before its init; a turn may begin for reasons that nothing announces"""
+    cli = PlayedCli()
+    async with connected(cli) as client:
+        query = client.query("mine")
+        mine = await cli.prompt("mine")
+        cli.say({"type": "command_lifecycle", "command_uuid": mine, "state": "queued", "uuid": "l"})
+        cli.say(init(), text("the alarm rang"), result("the alarm rang", origin={"kind": "scheduled"}))
+        cli.turn(mine, words="my words")
+        assert words(await all_of(query)) == ["my words", "my words"]
+
+
+async def test_a_turn_taken_for_ones_own_by_mistake_does_not_cost_the_query_its_real_one() -> None:
+    """ours: where the CLI tells nothing, the first turn is taken for the oldest prompt's, until its result says otherwise"""
+    cli = PlayedCli(newer=False)
+    async with connected(cli) as client:
+        query = client.query("mine")
+        mine = await cli.prompt("mine")
+        cli.say(init(), text("the alarm rang"), result("the alarm rang", origin={"kind": "scheduled"}))
+        cli.turn(mine, words="my words")
+        told = await all_of(query)
+        assert words(told)[-2:] == ["my words", "my words"] and [type(one) for one in told].count(Result) == 1
+
+
 async def test_a_turn_held_back_because_it_may_be_nobodys_is_given_whole_when_its_receipt_comes() -> None:
     """measured: 2.1.62 echoes a prompt after init; a task may have ended just before"""
     cli = PlayedCli(newer=False)

@@ -117,6 +117,24 @@ async def test_a_query_that_is_read_late_goes_on_too() -> None:
         assert [number_of(one) for one in told if b"informational" in one.raw] == list(range(2000))
 
 
+async def test_leaving_a_query_that_made_reading_pause_lets_it_go_on() -> None:
+    """ours: the interrupt's answer, and whatever else comes, must be heard"""
+    cli = PlayedCli()
+    async with connected(cli, max_unread=LIMIT) as client:
+        query = client.query("go")
+        uuid = await cli.prompt("go")
+        cli.say(*cli.begin(uuid))
+        for number in range(1000):
+            cli.say(note(number))
+        await until(lambda: cli.transport._paused, "the pause")
+        await query.aclose()
+        request = await cli.hear()
+        cli.succeed(request, {"cancelled": False})
+        cli.say(cli.result(uuid))
+        await heard_all(cli)
+        assert client.dropped > 0 and client.idle
+
+
 async def test_a_reader_that_left_while_reading_had_paused_leaves_it_to_the_next() -> None:
     """ours"""
     cli = PlayedCli()

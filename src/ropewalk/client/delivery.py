@@ -91,6 +91,8 @@ class Delivery:
         self._lost += box.dropped
         if box.messages and not self._receivers and self._keeps:
             self._backlog.put(list(box.messages), box.size)
+            if self._backlog.full:
+                self._backlog.forget_oldest()
         box.messages.clear()
         self.relieved()
         return True
