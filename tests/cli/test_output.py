@@ -200,8 +200,11 @@ def test_ascii_uses_plain_letters(desk: Desk) -> None:
 def test_a_session_goes_on_by_the_start_of_its_id(desk: Desk) -> None:
     """ours: any unique start of four or more; the last one with --continue; a fork gets an id of its own"""
     desk.script({"text": "Hello."})
-    first = desk.ropewalk("run", "--json", "one").object["session_id"]
-    again = desk.ropewalk("run", "--json", "--resume", first[:6], "two").object["session_id"]
+    begun = desk.ropewalk("run", "--json", "one").object
+    first = begun["session_id"]
+    resumed = desk.ropewalk("run", "--json", "--resume", first[:6], "two").object
+    again = resumed["session_id"]
+    assert begun["cost_usd"] == resumed["cost_usd"] > 0  # the CLI reports the session's total
     last = desk.ropewalk("run", "--json", "--continue", "three").object["session_id"]
     forked = desk.ropewalk("run", "--json", "--continue", "--fork", "four").object["session_id"]
     assert first == again == last != forked

@@ -61,6 +61,14 @@ class Log:
     questions: list[dict[str, Any]] = field(default_factory=list)
 
 
+def turn_cost(result: Result) -> float:
+    """What this turn cost. A resumed 2.1.326 reports the session's total, which nobody here knows; it says the difference too."""
+    since = result.fields().get("model_usage_since_last_result")
+    parts = [one.get("costUSD") for one in since.values() if isinstance(one, dict)] if isinstance(since, dict) else []
+    costs = [cost for cost in parts if isinstance(cost, int | float)]
+    return float(sum(costs)) if costs else result.cost_usd
+
+
 class Drive:
     def __init__(
         self, asked: Asked, screen: Screen, story: Story, work: Work, answers: Answers, interrupts: Interrupts,
@@ -133,6 +141,7 @@ class Drive:
         self.story.tell(message)
         if isinstance(message, Result):
             self.log.result = message
+            self.log.cost_usd += turn_cost(message)
             self._answered = self._answered or self._is_ours(message)
             if self._answered and not self.work.over and not message.failed:
                 self.screen.talk(self.screen.paint("dim", f"  waiting for background work: {self._background()} (^C ends it)"))
@@ -190,7 +199,7 @@ class Drive:
     def _decided(self, question: Question, decision: Decision, waiting: asyncio.Future[Answer]) -> None:
         self._record(question, decision.because)
         self.story.answered(question.asked.tool_use_id, decision.because)
-        self._fresh = decision.fresh
+        self._fresh = decision.fresh or self._fresh
         self.log.stopped = self.log.stopped or decision.stops
         if not waiting.done():
             waiting.set_result(decision.answer)
@@ -205,7 +214,6 @@ class Drive:
     # -- what is left behind
 
     def _note(self, client: Client) -> None:
-        self.log.cost_usd += client.cost_usd
         self.log.session_id = client.session_id or self.log.session_id
         self.log.model, self.log.mode = client.model or self.log.model, client.mode or self.log.mode
         self.log.version = ".".join(map(str, client.version)) if client.version else self.log.version

@@ -28,7 +28,6 @@ class Interrupts:
         self._last: float | None = None
         self.client: Client | None = None
         """Set while a turn runs: what a first ^C interrupts."""
-        self.interrupted = False
         self.stopping = False
         self.signal: int | None = None
 
@@ -63,7 +62,6 @@ class Interrupts:
             self._screen.say("\n  stopping claude")
             self.stop()
             return
-        self.interrupted = True
         self._screen.say("\n  interrupting the turn; ^C again stops claude")
         self._asking = asyncio.get_running_loop().create_task(self._interrupt(self.client))
 
