@@ -32,6 +32,7 @@ class Delivery:
         "_backlog",
         "_error",
         "_keeps",
+        "_left",
         "_limit",
         "_lost",
         "_over",
@@ -46,6 +47,7 @@ class Delivery:
         self._limit, self._keeps = limit, keeps
         self._receivers: list[Mailbox] = []
         self._queries: dict[str, Mailbox] = {}
+        self._left: set[str] = set()  # prompts whose readers have left; what their turns still say must not make reading pause
         self._backlog = Mailbox(limit)
         self._sorter = Sorter()
         self._tap: Tap | None = None
@@ -87,6 +89,7 @@ class Delivery:
         box = self._queries.pop(uuid, None)
         if box is None:
             return False
+        self._left.add(uuid)
         box.end()
         self._lost += box.dropped
         if box.messages and not self._receivers and self._keeps:
@@ -139,7 +142,11 @@ class Delivery:
             self._sort(messages)
         elif not self._receivers and self._keeps:
             self._backlog.put(messages, size)
+            if self._left and self._backlog.full:
+                self._backlog.forget_oldest()
             self._hold_back(self._backlog)
+        if self._left:
+            self._left.difference_update(uuid for message in messages for uuid in _ended_by(message))
 
     def end(self, gone: SessionGone, asked_for: bool) -> None:
         """Nothing more will come. Receivers end quietly when that was asked for; a query whose result is missing never does."""
@@ -162,9 +169,7 @@ class Delivery:
                 self._backlog.put(share, size)
                 if self._backlog.full:
                     self._backlog.forget_oldest()
-            last = share[-1]
-            if boxes and (isinstance(last, Result) or (isinstance(last, CommandLifecycle) and last.state in ENDED)):
-                self._finish(prompts)
+            self._finish(_ended_by(share[-1]))
 
     def _finish(self, prompts: Sequence[str]) -> None:
         for uuid in prompts:
@@ -177,3 +182,10 @@ class Delivery:
         if box.full and not self._paused and self._tap is not None:
             self._paused = True
             self._tap.pause()
+
+
+def _ended_by(message: Told) -> Sequence[str]:
+    """Prompts that nothing more will come for after this message."""
+    if isinstance(message, Result):
+        return message.prompts
+    return (message.command_uuid,) if isinstance(message, CommandLifecycle) and message.state in ENDED else ()
