@@ -183,14 +183,17 @@ async def broken_later(told: HookInput) -> HookAnswer:
 
 
 @pytest.mark.parametrize("hook", [broken, broken_later, lambda told: "allow", lambda told: 7])
-async def test_a_hook_that_fails_is_answered_with_an_error_and_decides_nothing(hook: Any) -> None:
-    """measured: an error answer is treated as empty, the question follows (hook_error, all versions)"""
+async def test_a_hook_that_fails_is_answered_with_an_error_and_a_guard_that_fails_still_guards(hook: Any) -> None:
+    """measured: an error answer is treated as no hook at all (hook_error, all versions), so before a tool it is a denial"""
     cli = PlayedCli()
     errors: list[Exception] = []
-    async with connected(cli, hooks={"PreToolUse": [hook]}, on_error=errors.append):
+    async with connected(cli, hooks={"PreToolUse": [hook], "Stop": [hook]}, on_error=errors.append):
         cli.say(call("h1", "PreToolUse-0"))
-        assert (await cli.answer("h1"))["subtype"] == "error"
-    assert len(errors) == 1
+        verdict = (await cli.answer("h1"))["response"]["hookSpecificOutput"]
+        assert verdict["permissionDecision"] == "deny" and "could not decide" in verdict["permissionDecisionReason"]
+        cli.say(call("h2", "Stop-1", "Stop"))
+        assert (await cli.answer("h2"))["subtype"] == "error"
+    assert len(errors) == 2
 
 
 async def test_a_callback_id_that_is_not_ours_is_refused() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ..protocol.answers import Answer, Refusal, Reply
 from ..protocol.control import ControlRequest, HookCallback, McpMessage
 from .eager import Starter
-from .hooks import HookBook, hook_payload
+from .hooks import HookAnswer, HookBook, hook_payload
 from .mcp import McpDesk
 from .options import OnQuestion
 from .question import Question
@@ -83,7 +83,8 @@ class Answering:
         try:
             answer = await found
         except (asyncio.CancelledError, GeneratorExit):
-            self._say(question.request_id, Refusal("the controller is closing, or the function that decides was cancelled"))
+            why = "the controller is closing, or the function that decides was cancelled"
+            self._say(question.request_id, self._no(question, why))
             raise
         except BaseException as error:  # noqa: BLE001 - a caller's function may raise anything, and the CLI must not wait
             self._failed(question, error)
@@ -111,11 +112,18 @@ class Answering:
     def _failed(self, question: ControlRequest, error: BaseException) -> None:
         """The CLI is told no; the caller hears why. What is to end the program does so, after that."""
         words = _words(error)
-        self._say(question.request_id, Refusal(f"the controller could not decide: {words}"))
+        self._say(question.request_id, self._no(question, f"the controller could not decide: {words}"))
         log.warning("answering %s failed: %s", question.request_id, words)
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise error
         self._on_error(error if isinstance(error, Exception) else RuntimeError(words))
+
+    def _no(self, question: ControlRequest, why: str) -> Answer:
+        """A guard that breaks still guards: an error from a PreToolUse hook counts as no hook at all on every CLI (measured)."""
+        asked = question.request
+        if isinstance(asked, HookCallback) and self._hooks.event_of(asked) == "PreToolUse":
+            return Reply(HookAnswer.permission("deny", why).payload())
+        return Refusal(why)
 
 
 def _words(error: BaseException) -> str:

@@ -55,6 +55,7 @@ class Client(Requests, Known):
         self._delivery = Delivery(self.options.max_unread, keeps=self.options.on_message is None)
         self._converse(Connection(new_id=_new_id))
         self._transport: Transport | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._begun = self._ready = False
         self._gone: SessionGone | None = None
         self._turn_waiters: list[asyncio.Future[Result]] = []
@@ -233,6 +234,9 @@ class Client(Requests, Known):
 
     # -- what a Query tells
 
+    def nobody_answers(self, question: ControlRequest) -> bool:
+        return self.options.on_question is None and question.request_id in self._connection.questions
+
     def query_left(self, uuid: str, interrupt: bool) -> None:
         if self._delivery.close_query(uuid) and interrupt and self._gone is None and self._closing is None:
             self._leaving.left(uuid)
@@ -255,6 +259,7 @@ class Client(Requests, Known):
         self._converse(
             Connection(new_id=_new_id, version=road.version, lazy=options.lazy, link=road.breaks, known_cost=options.known_cost)
         )
+        self._loop = running_loop()
         self._transport, self.road, self.argv = road.transport, road.name, road.argv
         self._delivery.attach(road.transport)
         self._check_alive()  # a close meanwhile found nothing to stop: nothing may be started after it
@@ -394,6 +399,16 @@ class Client(Requests, Known):
             raise SessionGone("the session is being closed by this program")
         if self._transport is None:
             raise LocalProtocolError("not connected: use `async with Client(…)` or `await client.connect()` first")
+        if self._loop is not running_loop():
+            raise LocalProtocolError("a client belongs to the event loop that connected it: call it from there")
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that we are called from; None from outside of one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _new_id() -> str:

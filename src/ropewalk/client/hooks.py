@@ -107,6 +107,10 @@ class HookBook:
             registered["timeout"] = hook.timeout
         return registered
 
+    def event_of(self, asked: HookCallback) -> str:
+        """What the hook was registered for; nothing for an id that is not ours."""
+        return self._functions.get(asked.callback_id, ("", None))[0]
+
     def call(self, asked: HookCallback) -> HookReply | Awaitable[HookReply]:
         """Run the hook. Raises ``UsageError`` for an id that is not ours."""
         found = self._functions.get(asked.callback_id)

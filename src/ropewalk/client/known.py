@@ -7,6 +7,7 @@ from typing import Any
 from ..protocol.connection import Connection
 from ..protocol.control import HookCallback, McpMessage
 from ..protocol.versions import Version
+from .options import ClientOptions
 from .question import Question
 
 
@@ -14,6 +15,7 @@ class Known:
     """Mixed into Client."""
 
     _connection: Connection
+    options: ClientOptions
 
     @property
     def questions(self) -> list[Question]:
@@ -27,9 +29,9 @@ class Known:
         return self._connection.session_id
 
     @property
-    def mode(self) -> str | None:
-        """The permission mode now."""
-        return self._connection.mode
+    def mode(self) -> str:
+        """The permission mode now; before the CLI has said it, the one that it was started in."""
+        return self._connection.mode or self.options.permission_mode
 
     @property
     def model(self) -> str | None:

@@ -125,8 +125,18 @@ class ClientOptions:
             raise UsageError("fork and resume_at need a session to start from: give resume or continue_last")
         if self.session_id and not re.fullmatch(UUID, self.session_id):
             raise UsageError(f"session_id must be a UUID, not {self.session_id!r}; leave it out for a random one")
-        if self.max_turns is not None and self.max_turns < 1:
-            raise UsageError("max_turns is at least 1")
+        if self.max_turns is not None and (not isinstance(self.max_turns, int) or self.max_turns < 1):
+            raise UsageError("max_turns is a whole number, at least 1")
+        if self.max_budget_usd is not None and not self.max_budget_usd > 0:
+            raise UsageError("max_budget_usd is more than 0")
+        if not os.fspath(self.cwd):
+            raise UsageError("cwd is empty; leave it out for the present folder")
+        for several in ("allowed_tools", "disallowed_tools", "add_dirs"):
+            if isinstance(getattr(self, several), str):
+                raise UsageError(f"{several} is a list: write {several}=[{getattr(self, several)!r}]")
+        for name, function in (("on_question", self.on_question), ("on_message", self.on_message), ("on_error", self.on_error)):
+            if function is not None and not callable(function):
+                raise UsageError(f"{name} is a function, not {function!r}")
         for name in self.extra_args:
             if not re.fullmatch(FLAG, name):
                 raise UsageError(f"{name!r} is no flag; write its name without value, such as 'fallback-model'")

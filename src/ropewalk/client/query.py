@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, Protocol
 
 from ..errors import TurnFailed
+from ..protocol.control import ControlRequest
 from ..protocol.messages import Result
 from .left import Watch, watched
 from .mailbox import Mailbox, Told
+
+log = logging.getLogger("ropewalk.client")
 
 
 class Asker(Protocol):
@@ -19,6 +23,9 @@ class Asker(Protocol):
 
     def query_read(self) -> None:
         """Its box was read empty."""
+
+    def nobody_answers(self, question: ControlRequest) -> bool:
+        """Whether no function stands ready for this question."""
 
 
 class Query:
@@ -54,8 +61,11 @@ class Query:
         self._left()
 
     async def _result(self) -> Result:
-        async for _ in self:
-            pass
+        async for message in self:
+            if isinstance(message, ControlRequest) and self._asker.nobody_answers(message):
+                log.warning(
+                    "%s waits for an answer and no on_question is set: answer it with control_response", message.request_id
+                )
         if self.result is None:
             raise TurnFailed("no turn", ("the prompt was withdrawn before a turn took it, or its query was closed",))
         return self.result

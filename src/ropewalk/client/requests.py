@@ -42,7 +42,11 @@ class Requests:
 
     async def mcp_status(self) -> list[dict[str, Any]]:
         """The MCP servers with their states and tools."""
-        return list((await self.control_request("mcp_status")).get("mcpServers", []))
+        listed = (await self.control_request("mcp_status")).get("mcpServers", [])
+        by_name: dict[Any, dict[str, Any]] = {}
+        for server in listed:
+            by_name.setdefault(server.get("name"), server)  # 2.1.37 and 2.1.62 list some twice; the first is the true one
+        return list(by_name.values())
 
     async def mcp_set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Replace the servers that were set this way before: {added, removed, errors}."""

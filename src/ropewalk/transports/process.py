@@ -126,7 +126,6 @@ class Process:
         until = self._loop.time() + self._graces.quiet_at_most
         self._loop.call_later(self._graces.quiet, self._look_for_silence, self._reads(), until)
         self.output.resume()
-        self._pipe_closed()  # both pipes may have ended before it did
         self._pipe_closed()  # the usual order: both pipes ended before the exit was seen, and there is nothing to wait for
 
     def _pipe_closed(self) -> None:
