@@ -151,11 +151,11 @@ async def test_functions_that_are_asked_are_cancelled_by_close_and_a_deaf_one_ca
     release = asyncio.Event()
 
     async def deaf(asked: Question) -> Allow:
-        try:
-            await release.wait()
-        except asyncio.CancelledError:
-            heard.append("cancelled")
-            await release.wait()
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                heard.append("cancelled")
         return Allow()
 
     async with connected(cli, on_question=deaf) as client:
@@ -164,7 +164,7 @@ async def test_functions_that_are_asked_are_cancelled_by_close_and_a_deaf_one_ca
         closing = asyncio.get_running_loop().create_task(closed(client))
         cli.succeed(await cli.request("interrupt"))
         await closing
-    assert heard == ["cancelled"]
+    assert heard and tasks()
     release.set()
     await until(lambda: not tasks(), "the deaf one")
 

@@ -266,6 +266,7 @@ async def test_a_query_that_is_dropped_unread_is_a_plain_prompt() -> None:
     async with connected(cli) as client:
         client.query("go")
         cli.turn(await cli.prompt("go"), words="went")
+        await until(lambda: not cli.cli.unheard, "the turn")
         assert await _next_words(client.receive(), 2) == ["went", "went"]
 
 
