@@ -229,10 +229,12 @@ async def test_a_hook_that_goes_on_by_itself_keeps_nobody_waiting(stage: Stage) 
     assert len(played.questions) == 1 and stage.made("async.txt") and played.result.result == "Done."
 
 
-async def test_a_hook_that_fails_decides_nothing(stage: Stage) -> None:
-    """measured (all): an error answer counts as none; the question follows."""
-    played = await play(stage, touch("failed.txt"), "Done.", PreToolUse=RuntimeError("no idea"))
-    assert len(played.questions) == 1 and stage.made("failed.txt")
+async def test_a_guard_that_fails_still_guards_and_other_hooks_decide_nothing(stage: Stage) -> None:
+    """measured (all): an error answer would count as none, so a PreToolUse hook that raises is answered with a denial."""
+    guarded = await play(stage, touch("failed.txt"), "Done.", PreToolUse=RuntimeError("no idea"))
+    assert not guarded.questions and not stage.made("failed.txt") and "no idea" in told_to_the_model(stage)
+    after = await play(stage, touch("after.txt"), "Done.", PostToolUse=RuntimeError("no idea"))
+    assert len(after.questions) == 1 and stage.made("after.txt")
 
 
 async def test_a_hook_that_takes_too_long_is_withdrawn_and_cancelled(stage: Stage) -> None:
