@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
-from os import urandom
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,9 @@ from ..protocol.state import State
 from .answering import Answering
 from .callbacks import Callbacks
 from .delivery import Delivery
+from .eager import running_loop
 from .hooks import HookBook
+from .ids import new_id
 from .known import Known
 from .leaving import Leaving
 from .left import Watch, watched
@@ -53,7 +54,7 @@ class Client(Requests, Known):
         self._desk = McpDesk(self.options.mcp_servers, self._notify_mcp, self._callbacks.error)
         self._answering = Answering(self._say, self._hooks, self._desk, self.options.on_question, self._callbacks.error)
         self._delivery = Delivery(self.options.max_unread, keeps=self.options.on_message is None)
-        self._converse(Connection(new_id=_new_id))
+        self._converse(Connection(new_id=new_id))
         self._transport: Transport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begun = self._ready = False
@@ -257,7 +258,7 @@ class Client(Requests, Known):
         self._desk.open()
         road = await open_road(options)
         self._converse(
-            Connection(new_id=_new_id, version=road.version, lazy=options.lazy, link=road.breaks, known_cost=options.known_cost)
+            Connection(new_id=new_id, version=road.version, lazy=options.lazy, link=road.breaks, known_cost=options.known_cost)
         )
         self._loop = running_loop()
         self._transport, self.road, self.argv = road.transport, road.name, road.argv
@@ -401,17 +402,3 @@ class Client(Requests, Known):
             raise LocalProtocolError("not connected: use `async with Client(…)` or `await client.connect()` first")
         if self._loop is not running_loop():
             raise LocalProtocolError("a client belongs to the event loop that connected it: call it from there")
-
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that we are called from; None from outside of one."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _new_id() -> str:
-    """A random UUID (RFC 9562, version 4) as text; the module ``uuid`` would be the dearest of all our imports."""
-    hexes = urandom(16).hex()
-    return f"{hexes[:8]}-{hexes[8:12]}-4{hexes[13:16]}-{'89ab'[int(hexes[16], 16) & 3]}{hexes[17:20]}-{hexes[20:]}"

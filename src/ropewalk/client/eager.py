@@ -16,6 +16,14 @@ from typing import Any
 Work = Coroutine[Any, Any, None]
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that we are called from; None from outside of one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 class Starter:
     """``begin`` gives the task in which the work goes on, or None when it is done already. ``close`` ends what is parked."""
 
