@@ -38,7 +38,7 @@ def test_a_allows_once_with_the_whole_input(desk: Desk) -> None:
 
 
 def test_d_sends_the_reason_to_the_model_and_the_turn_goes_on(desk: Desk) -> None:
-    """ours (FACES: a typed reason is the message that the CLI gets; deny alone does not interrupt)"""
+    """ours (a typed reason is the message that the CLI gets; deny alone does not interrupt)"""
     desk.script(bash())
     with desk.terminal("run", "go") as terminal:
         terminal.until("a/d › ")
@@ -165,7 +165,7 @@ def test_w_says_why_and_question_mark_helps_and_neither_answers(desk: Desk) -> N
 
 
 def test_keys_from_before_the_card_and_enter_answer_nothing(desk: Desk) -> None:
-    """ours (FACES 3): type-ahead is thrown away; so is a paste, which is no key"""
+    """ours: type-ahead is thrown away; so is a paste, which is no key"""
     desk.script({"text": "Working."}, {"wait": 0.5}, bash())
     with desk.terminal("run", "go", ROPEWALK_SIM_SPEED="1") as terminal:
         terminal.until("Working.")

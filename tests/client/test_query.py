@@ -84,7 +84,7 @@ async def test_of_another_turn_that_runs_a_query_shows_nothing(scripted: Scripte
 
 @pytest.mark.parametrize("newer", [True, False], ids=["receipts", "echoes"])
 async def test_a_query_behind_another_turn_begins_with_its_own_and_the_other_turn_is_received(newer: bool) -> None:
-    """measured: PROTOCOL of 2.1.37, 2.1.62 (one by one) and 2.1.326 (later)"""
+    """measured: 2.1.37, 2.1.62 (one by one) and 2.1.326 (later)"""
     cli = PlayedCli(newer)
     async with connected(cli) as client:
         client.prompt("other")

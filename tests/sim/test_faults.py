@@ -95,7 +95,7 @@ BROKEN: dict[str, Callable[[bytes], bool]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_strange_line_is_said_and_the_turn_goes_on(start: Start, name: str) -> None:
-    """PROOF: a controller must live through each of these."""
+    """ours: a controller must live through each of these."""
     sim = start([{"text": "one"}, {"fault": name}, {"text": "two"}])
     sim.prompt("hi")
     rows = [row for row in _rows_of_turn(sim) if BROKEN[name](row)]
