@@ -10,6 +10,7 @@ from ..client.question import Question
 from ..errors import LocalProtocolError
 from ..protocol.answers import check_update
 from .modes import mode_words
+from .safe import one_line
 from .tools import KNOWN
 
 PLACES = {
@@ -41,7 +42,7 @@ def offers_of(question: Question) -> tuple[list[Offer], str]:
     if asked.suppress_always_allow_rule:
         return [], "Claude Code wants no lasting rule for this: once only."
     if asked.tool_name not in KNOWN and not asked.tool_name.startswith("mcp__"):
-        return [], f"{asked.tool_name} is not known to ropewalk yet: once only."
+        return [], f"{one_line(asked.tool_name)} is not known to ropewalk yet: once only."
     offers = [offer for one in question.suggestions if (offer := _offer(one)) is not None]
     left = len(question.suggestions) - len(offers)
     return offers, f"{left} more offered by Claude Code that ropewalk does not know; left out." if left else ""

@@ -124,7 +124,7 @@ class Run:
 
     def _unanswered(self, question: Question) -> Ending:
         head = cut(about(question, self.asked.folder), 200)
-        what = f"{question.tool_name} {head}".strip()
+        what = f"{one_line(question.tool_name)} {head}".strip()
         return _ending(
             UNANSWERED,
             f"a question is open and nobody may answer it here: {what} (question {question.request_id}). "
