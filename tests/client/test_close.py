@@ -113,6 +113,21 @@ async def test_closing_twice_and_at_the_same_time_is_one_close(scripted: Scripte
     assert ends[0] is ends[1] is ends[2] is await closed(client) and ends[0].code == 0
 
 
+async def test_closing_at_the_same_time_asks_the_cli_once() -> None:
+    """ours"""
+    cli = PlayedCli()
+    async with connected(cli) as client:
+        client.prompt("go")
+        cli.say(*cli.begin(await cli.prompt("go")))
+        await until(lambda: client.session_id, "init")
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(closed(client))
+            cli.succeed(await cli.request("interrupt"))
+            cli.say(cli.result())
+            assert await cli.cli.hear_end() == b""
+
+
 async def test_a_close_whose_caller_is_cancelled_goes_on(scripted: ScriptedCli) -> None:
     """ours"""
     client = Client(scripted.options())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Awaitable
@@ -73,6 +74,21 @@ async def test_an_interrupt_that_waits_for_the_turn_to_end_hears_of_the_death() 
         cli.succeed(await cli.request("interrupt"))
         cli.cli.exit(137, ["killed"])
         assert (await waiting).exit_code == 137
+
+
+async def test_an_interrupt_that_was_not_even_answered_hears_of_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    """ours: nothing is left that complains of an exception that nobody heard"""
+    cli = PlayedCli()
+    async with connected(cli) as client:
+        cli.say(*cli.begin())
+        await until(lambda: client.session_id, "init")
+        waiting = asyncio.get_running_loop().create_task(gone(client.interrupt()))
+        await cli.request("interrupt")
+        cli.cli.exit(137, ["killed"])
+        assert (await waiting).exit_code == 137
+    del waiting
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 async def test_a_question_that_a_function_thinks_about_is_dropped_with_the_process() -> None:

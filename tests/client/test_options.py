@@ -14,6 +14,7 @@ from ropewalk.client.options import flags, initialize_fields, is_one_rule
 from ropewalk.client.roads import launch_for
 from ropewalk.client.version import cli_version
 from ropewalk.sim.claude.ledger import read
+from tests.client.leftovers import alive
 from tests.client.played import PlayedCli, connected
 from tests.client.scripted import CLI, ScriptedCli
 
@@ -286,7 +287,8 @@ async def test_a_version_that_can_t_be_asked_is_none_and_nothing_is_left(tmp_pat
     silent = tmp_path / "silent"
     silent.write_text("#!/bin/sh\nexec sleep 600\n")
     silent.chmod(0o755)
-    assert await cli_version([str(silent)], patience=0.2) is None
+    assert await cli_version([str(silent)], {**os.environ, "MARK": str(tmp_path)}, patience=0.2) is None
+    assert alive(f"MARK={tmp_path}") == []
     assert await cli_version([str(tmp_path / "missing")]) is None
     assert await cli_version([sys.executable, "-c", "print('no version here')"]) is None
     assert await cli_version(CLI, {**os.environ, "ROPEWALK_SIM_VERSION": "2.1.62"}) == (2, 1, 62)
