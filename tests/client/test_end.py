@@ -86,7 +86,7 @@ async def test_an_interrupt_that_was_not_even_answered_hears_of_it_once(caplog: 
         await cli.request("interrupt")
         cli.cli.exit(137, ["killed"])
         assert (await waiting).exit_code == 137
-    del waiting
+    del waiting, client, cli  # they hold the exception, and it holds what waited
     gc.collect()
     assert "never retrieved" not in caplog.text
 
