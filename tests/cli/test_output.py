@@ -11,6 +11,8 @@ from tests.cli.conftest import Desk
 from tests.cli.terminal import OURS
 from tests.demand import demand
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "plain \x1b]52;c;cm0gLXJm\x07 copy \x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x1bPdcs\x1b\\ \x1b[6n \x9b31m c1 "
     "\x9d0;title\x9c \u202eevil\u2066 bidi \r over \x08\x08 back \x7f del \ud83d half"

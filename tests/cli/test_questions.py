@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Desk
 from tests.cli.terminal import CTRL_C, CTRL_D, ENTER, ESCAPE
 
+pytestmark = pytest.mark.slow
+
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "npm run:*"}], "behavior": "allow"}
 LASTING = {**RULE, "destination": "localSettings"}
 PASSING = {**RULE, "destination": "session"}

@@ -16,6 +16,8 @@ from ropewalk.cli import pages
 from ropewalk.cli.app import app
 from tests.cli.conftest import Desk
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = [
     (name, match[1])
     for name, page in pages.PAGES.items()

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ async def test_an_interrupt_that_was_not_even_answered_hears_of_it_once(caplog: 
     cli = PlayedCli()
     async with connected(cli) as client:
         cli.say(*cli.begin())
-        await until(lambda: client.session_id, "init")
+        await until(partial(getattr, client, "session_id"), "init")
         waiting = asyncio.get_running_loop().create_task(gone(client.interrupt()))
         await cli.request("interrupt")
         cli.cli.exit(137, ["killed"])

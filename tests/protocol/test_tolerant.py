@@ -303,6 +303,7 @@ def test_a_line_can_not_fill_what_is_ours_to_fill() -> None:
     assert ended.prompts == () and ended.cost_usd == 0.0
 
 
+@pytest.mark.slow
 def test_a_deep_line_of_sixteen_mib_is_read_in_seconds() -> None:
     """ours: one pass, no search that could grow with the square. The bound only tells a pass from a square."""
     levels = 16 * 1024 * 1024 // 6

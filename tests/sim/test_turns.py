@@ -14,6 +14,8 @@ import pytest
 from .conftest import STREAM, Start
 from .play import GUARD, Sim
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 VERSIONS = ("2.1.37", "2.1.62", "2.1.326")
 HELLO: list[Json] = [{"text": "Hello, prompt {prompts}."}]

@@ -15,6 +15,8 @@ from ropewalk import Allow, Client, Question, Result, SessionGone
 from tests.client.leftovers import alive, descriptors, tasks
 from tests.client.scripted import GUARD, ScriptedCli
 
+pytestmark = pytest.mark.slow
+
 
 def touch(name: str) -> dict[str, Any]:
     return {"tool": "Bash", "input": {"command": f"touch {name}"}, "ask": True}
