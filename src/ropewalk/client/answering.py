@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import Any
 
 from ..protocol.answers import Answer, Refusal, Reply
@@ -50,7 +51,7 @@ class Answering:
         except BaseException as error:  # noqa: BLE001 - a caller's function may raise anything, and the CLI must not wait
             self._failed(question, error)
             return
-        if inspect.isawaitable(found):
+        if type(found) is CoroutineType or inspect.isawaitable(found):  # the general test is slow, and hardly ever needed
             task = self._starter.begin(self._wait(question, found))
             if task is not None:
                 self._tasks[question.request_id] = task
