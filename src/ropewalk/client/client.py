@@ -390,9 +390,9 @@ class Client(Requests, Known):
 
     def _write(self, out: bytes) -> None:
         if self._transport is not None:
-            try:
+            try:  # noqa: SIM105 - every answer passes here, and suppress() costs more than all the rest of it
                 self._transport.send(out)
-            except SessionGone:  # noqa: SIM105 - every answer passes here, and suppress() costs more than the rest of this
+            except SessionGone:
                 pass  # the end is told to every waiter by ``ended``
 
     def _check_alive(self) -> None:
