@@ -92,6 +92,13 @@ class RawCli:
     async def result(self) -> Line:
         return await self.expect(lambda line: line["type"] == "result", "result")
 
+    async def quiet(self) -> None:
+        """Wait for the end of a turn that has begun: the answer to an interrupt can come before the turn's result."""
+        begun = [at for at, line in enumerate(self.lines) if line.get("subtype") == "init"]
+        if begun and not any(line["type"] == "result" for line in self.lines[begun[-1] :]):
+            self._at = begun[-1]
+            await self.result()
+
     async def turn(self, content: str | list[Line], **more: Any) -> Line:
         """A prompt and its result, no questions asked."""
         self.prompt(content, **more)

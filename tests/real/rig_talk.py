@@ -80,11 +80,15 @@ class Shared:
         return self._talk
 
     async def tidy(self) -> None:
-        """After a fact: whatever runs is interrupted; a CLI that does not answer any more is given up."""
+        """After a fact: whatever runs is interrupted and its result awaited, so that the next fact does not take it for its own.
+
+        A CLI that does not answer any more is given up.
+        """
         if self._talk is None:
             return
         try:
             await self._talk.cli.request("interrupt")
+            await self._talk.cli.quiet()
             self._talk.cli.skip()
         except (AssertionError, ConnectionError):
             await self.close()

@@ -87,6 +87,7 @@ async def test_what_a_mode_asks(talk: Talk, mode: str, asked: bool, made: bool) 
     assert talk.made(f"{mode}.txt") is made
     assert asked or len(line["permission_denials"]) == (0 if made else 1)
     await talk.cli.request("interrupt")
+    await talk.cli.quiet()
     await set_mode(talk, "default")
 
 
