@@ -78,7 +78,7 @@ clis: .venv/.ready
 
 UV := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header
 lock:
-	$(UV) $(ARGS) pyproject.toml --group dev --extra mcp --extra fast -o requirements/dev.txt
+	$(UV) $(ARGS) pyproject.toml --group dev --extra hub --extra mcp --extra fast -o requirements/dev.txt
 	$(UV) $(ARGS) --group node -o requirements/node.txt
 
 clean:

@@ -9,7 +9,15 @@ RopewalkError
 ├── RequestFailed           the CLI: it said no to a request of ours
 │   └── RequestTimedOut         … or nothing at all within the deadline
 ├── TurnFailed              the turn: it ended in an error (raised only by calls that promise an answer)
-└── SessionGone             nobody is left to ask: the process has ended
+├── SessionGone             nobody is left to ask: the process has ended
+└── HubError                the hub: it will not, or can't now, do what a door asked
+    ├── NotFound                no such session, question, prompt, runner or token
+    ├── NotAllowed              the asker's role, or the configuration, does not permit it
+    ├── Conflict                it is not in the state that this needs
+    │   └── AlreadyAnswered         somebody was first; says who
+    ├── CommandReused           the same client id with another body
+    ├── LimitReached            too many of them; says which limit
+    └── HubUnreachable          no hub answers there
 """
 
 from __future__ import annotations
@@ -77,3 +85,48 @@ class SessionGone(RopewalkError):
         words = "\n".join(stderr[-10:])
         super().__init__(f"{why}\n{words}" if words else why)
         self.why, self.exit_code, self.stderr = why, exit_code, stderr
+
+
+class HubError(RopewalkError):
+    """The hub will not, or can't now, do what was asked. ``code`` is a word for programs; the sentence says what to do."""
+
+    code = "hub_error"
+
+    def __init__(self, sentence: str, *, code: str | None = None) -> None:
+        super().__init__(sentence)
+        if code is not None:
+            self.code = code
+
+
+class NotFound(HubError):
+    code = "not_found"
+
+
+class NotAllowed(HubError):
+    code = "not_allowed"
+
+
+class Conflict(HubError):
+    code = "conflict"
+
+
+class AlreadyAnswered(Conflict):
+    """Somebody, or the end of the process, was first."""
+
+    code = "already_answered"
+
+    def __init__(self, sentence: str, *, by: str = "", door: str = "", fate: str = "answered") -> None:
+        super().__init__(sentence)
+        self.by, self.door, self.fate = by, door, fate
+
+
+class CommandReused(HubError):
+    code = "client_id_reused"
+
+
+class LimitReached(HubError):
+    code = "limit_reached"
+
+
+class HubUnreachable(HubError):
+    code = "hub_unreachable"
