@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from ropewalk import Assistant, Client, ClientOptions, Init, Result, StreamEvent, User, image, text
-from ropewalk.client.options import STREAM_FLAGS, flags
+from ropewalk.client.options import flags
 from ropewalk.protocol import content, stream
 from ropewalk.protocol.control import ControlRequest
 from ropewalk.protocol.messages import CommandLifecycle, KeepAlive
 from ropewalk.protocol.system import OtherSystem, Status, UnknownSystem
 from ropewalk.sim.model import reply, thinking, tool
+from ropewalk.transports.flags import STREAM_FLAGS
 from tests.demand import demand
 from tests.real.rig import Place
 from tests.real.rig_client import Stage, run
@@ -192,7 +193,7 @@ async def test_the_launch_line_has_the_flags_and_no_prompt(stage: Stage) -> None
     """seeds 000, 001, 003, 004: visible in the process itself; initialize is answered before any prompt, by nobody's hand."""
     assert stage.client.initialize_response["commands"]
     argv = list(stage.client.argv)
-    for flag in (*STREAM_FLAGS, "--include-partial-messages", "--replay-user-messages", "--permission-mode=default"):
+    for flag in (*STREAM_FLAGS, "--include-partial-messages", "--permission-mode=default"):
         assert flag in argv, flag
     if stage.newest:  # older ones are node, and take over what the system shows as their words
         assert words_of(Path(f"/proc/{stage.client.pid}/cmdline"))[1:] == argv[-len(flags(stage.client.options)) :]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import SessionGone, UsageError
 from ..protocol.answers import Answer
 from ..protocol.versions import MODES, NEWER_MODES, mode_is_legal
+from ..transports.flags import OURS, words
 from .hooks import Hooks
 from .mailbox import LIMIT, Told
 from .question import Question
@@ -22,21 +23,6 @@ if TYPE_CHECKING:
 Verdict = Answer | None
 OnQuestion = Callable[[Question], Verdict | Awaitable[Verdict]]
 Road = Literal["stdio", "websocket", "hybrid"]
-
-STREAM_FLAGS = (
-    "--print",
-    "--output-format=stream-json",
-    "--input-format=stream-json",
-    "--verbose",
-    "--permission-prompt-tool=stdio",
-)
-"""Without --verbose the CLI exits; without --permission-prompt-tool=stdio it never asks (measured on all versions)."""
-
-OURS = frozenset(
-    {"print", "p", "output-format", "input-format", "verbose", "permission-prompt-tool", "sdk-url", "replay-user-messages"}
-)
-"""Flags that make the protocol work: not for ``extra_args``."""
-
 
 UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 FLAG = r"-{0,2}[A-Za-z][A-Za-z0-9-]*"
@@ -164,7 +150,6 @@ def is_one_rule(rule: str) -> bool:
 
 def flags(options: ClientOptions) -> tuple[str, ...]:
     """The CLI's words. Values are glued to their flag, so that none can pass for a flag of its own."""
-    words = [*STREAM_FLAGS, "--replay-user-messages", f"--permission-mode={options.permission_mode}"]
     switches = {
         "--include-partial-messages": options.partial,
         "--dangerously-skip-permissions": options.skip_permissions,
@@ -173,6 +158,7 @@ def flags(options: ClientOptions) -> tuple[str, ...]:
         "--fork-session": options.fork,
     }
     values: dict[str, object] = {
+        "--permission-mode": options.permission_mode,
         "--model": options.model,
         "--resume": options.resume,
         "--resume-session-at": options.resume_at,
@@ -180,15 +166,16 @@ def flags(options: ClientOptions) -> tuple[str, ...]:
         "--max-turns": options.max_turns,
         "--max-budget-usd": options.max_budget_usd,
     }
-    words += [flag for flag, wanted in switches.items() if wanted]
-    words += [f"{flag}={value}" for flag, value in values.items() if value is not None]
-    words += [f"--allowedTools={rule}" for rule in options.allowed_tools]
-    words += [f"--disallowedTools={rule}" for rule in options.disallowed_tools]
-    words += [f"--add-dir={os.fspath(folder)}" for folder in options.add_dirs]
+    lists = {
+        "--allowedTools": options.allowed_tools,
+        "--disallowedTools": options.disallowed_tools,
+        "--add-dir": [os.fspath(folder) for folder in options.add_dirs],
+    }
+    said = [*words(switches, values, lists)]
     for name, value in options.extra_args.items():
         flag = f"--{name.lstrip('-')}"
-        words.append(flag if value is None else f"{flag}={value}")
-    return tuple(words)
+        said.append(flag if value is None else f"{flag}={value}")
+    return tuple(said)
 
 
 def initialize_fields(options: ClientOptions, hooks: Mapping[str, Any], mcp_names: Sequence[str]) -> dict[str, Any]:

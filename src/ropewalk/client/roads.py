@@ -10,12 +10,11 @@ from ..errors import CliNotFound
 from ..protocol.versions import LAST_LOCAL_LINK, Version
 from ..transports.base import Transport
 from ..transports.environment import environment_for
+from ..transports.flags import CHECKPOINTS
 from ..transports.launch import Launch, find_cli
 from ..transports.stdio import StdioTransport
 from .options import ClientOptions, flags
 from .version import cli_version
-
-CHECKPOINTS = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"
 
 
 def launch_for(options: ClientOptions) -> Launch:
