@@ -10,14 +10,19 @@ RopewalkError
 │   └── RequestTimedOut         … or nothing at all within the deadline
 ├── TurnFailed              the turn: it ended in an error (raised only by calls that promise an answer)
 ├── SessionGone             nobody is left to ask: the process has ended
-└── HubError                the hub: it will not, or can't now, do what a door asked
-    ├── NotFound                no such session, question, prompt, runner or token
-    ├── NotAllowed              the asker's role, or the configuration, does not permit it
-    ├── Conflict                it is not in the state that this needs
-    │   └── AlreadyAnswered         somebody was first; says who
-    ├── CommandReused           the same client id with another body
-    ├── LimitReached            too many of them; says which limit
-    └── HubUnreachable          no hub answers there
+├── HubError                the hub: it will not, or can't now, do what a door asked
+│   ├── NotFound                no such session, question, prompt, runner or token
+│   ├── NotAllowed              the asker's role, or the configuration, does not permit it
+│   ├── Conflict                it is not in the state that this needs
+│   │   └── AlreadyAnswered         somebody was first; says who
+│   ├── CommandReused           the same client id with another body
+│   ├── LimitReached            too many of them; says which limit
+│   └── HubUnreachable          no hub answers there
+└── StoreError              the store
+    ├── StoreUnavailable        the disk: full, read-only, locked, failing; nothing of it was told
+    ├── StoreRefused            opening it: in use, not ours alone, newer than we know, damaged
+    ├── ConditionFailed         a row was not as the change needs it; nothing of that entry was stored
+    └── Fenced                  a newer owner has the session; nothing was stored
 """
 
 from __future__ import annotations
@@ -130,3 +135,35 @@ class LimitReached(HubError):
 
 class HubUnreachable(HubError):
     code = "hub_unreachable"
+
+
+class StoreError(RopewalkError):
+    """The root of what a store raises."""
+
+
+class StoreUnavailable(StoreError):
+    """What was to be written, or read, could not be: the disk is sick. The sentence says how, and what helps."""
+
+    def __init__(self, why: str, state: str = "failing") -> None:
+        super().__init__(why)
+        self.why, self.state = why, state
+
+
+class StoreRefused(StoreError):
+    """The store was not opened. Nothing was changed; the sentence says why and what to do."""
+
+
+class ConditionFailed(StoreError):
+    """A change found no row as it needs it, or a new row found its key taken. Nothing of its entry was stored."""
+
+    def __init__(self, table: str, key: dict[str, object], why: str = "") -> None:
+        super().__init__(why or f"no {table} with {key} is in the state that this needs")
+        self.table, self.key = table, key
+
+
+class Fenced(StoreError):
+    """A newer owner has this session. Nothing was stored; let it go."""
+
+    def __init__(self, session: str, epoch: int, stored: int) -> None:
+        super().__init__(f"session {session} is owned under epoch {stored}; this writer has {epoch}")
+        self.session, self.epoch, self.stored = session, epoch, stored
