@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .client.ask import ask
 from .client.blocks import document, image, text
 from .client.client import Client
@@ -10,10 +12,18 @@ from .client.options import ClientOptions
 from .client.query import Query
 from .client.question import Question
 from .errors import (
+    AlreadyAnswered,
     CliNotFound,
+    CommandReused,
+    Conflict,
     FolderMissing,
+    HubError,
+    HubUnreachable,
+    LimitReached,
     LinkBroken,
     LocalProtocolError,
+    NotAllowed,
+    NotFound,
     RequestFailed,
     RequestTimedOut,
     RopewalkError,
@@ -29,15 +39,21 @@ from .protocol.messages import Assistant, Message, Result, StreamEvent, User
 from .protocol.stream import ContentBlockDelta, TextDelta, ThinkingDelta
 from .protocol.system import Init
 
+if TYPE_CHECKING:
+    from .client.remote import Remote as Remote
+
 __version__ = "0.1.0"
 
 __all__ = [
     "Allow",
+    "AlreadyAnswered",
     "Assistant",
     "Choice",
     "CliNotFound",
     "Client",
     "ClientOptions",
+    "CommandReused",
+    "Conflict",
     "Connection",
     "ContentBlockDelta",
     "ControlRequest",
@@ -46,15 +62,21 @@ __all__ = [
     "Hook",
     "HookAnswer",
     "HookInput",
+    "HubError",
+    "HubUnreachable",
     "Init",
     "Later",
+    "LimitReached",
     "LinkBroken",
     "LocalProtocolError",
     "Message",
+    "NotAllowed",
+    "NotFound",
     "Option",
     "Query",
     "Question",
     "Refusal",
+    "Remote",
     "Reply",
     "RequestFailed",
     "RequestTimedOut",
@@ -77,3 +99,12 @@ __all__ = [
     "image",
     "text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``Remote`` brings an HTTP client along: only who asks for it waits for that."""
+    if name == "Remote":
+        from .client.remote import Remote  # noqa: PLC0415 - see above
+
+        return Remote
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
