@@ -17,12 +17,10 @@ import msgspec
 
 from ..errors import HubError, HubUnreachable, RopewalkError, UsageError
 from .ids import new_id
-from .remote_errors import error_of
+from .remote_errors import error_said, may_pass, said_in
 
 T = TypeVar("T")
 BASE = "/api/v1"
-AGAIN = frozenset({502, 503, 504})
-"""Answers that mean: not now."""
 FIRST, LONGEST = 0.1, 2.0
 """Seconds before the first repeat, and at most between two; doubled each time, with chance so that many don't come together."""
 CONNECT = 5.0
@@ -98,8 +96,9 @@ class Calls:
                 status, body = await self._once(method, path, query or {}, content, heads or {}, within)
                 if status < 300:
                     return body
-                failure = error_of(status, body)
-                if status not in AGAIN:
+                said = said_in(body)
+                failure = error_said(status, said)
+                if not may_pass(status, said):
                     raise failure
             except httpx.TransportError as error:
                 failure = unreachable(self._where.url, error)

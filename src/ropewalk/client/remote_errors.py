@@ -7,12 +7,27 @@ from typing import Any
 import msgspec
 
 from .. import errors
-from ..errors import AlreadyAnswered, HubError, LimitReached, NotAllowed, NotFound, RequestFailed, RequestTimedOut, UsageError
+from ..errors import (
+    AlreadyAnswered,
+    Conflict,
+    HubError,
+    LimitReached,
+    NotAllowed,
+    NotFound,
+    RequestFailed,
+    RequestTimedOut,
+    SessionGone,
+    StoreUnavailable,
+    UsageError,
+)
 
 UNSURE = 500
 """From here on it is the hub that failed, not the asker."""
 
-BY_STATUS: dict[int, type[HubError]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 429: LimitReached}
+BY_STATUS: dict[int, type[HubError]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict, 429: LimitReached}
+
+PASSING = frozenset({"", "store_unavailable", "disk_full", "hub_unreachable", "link_broken", "restarting", "busy"})
+"""Reasons of a 503 that may be gone in a moment; a hub that finds no claude will not find one by being asked again."""
 
 
 class Said(msgspec.Struct):
@@ -26,27 +41,39 @@ class Said(msgspec.Struct):
     fate: str | None = None
 
 
-def error_of(status: int, body: bytes) -> errors.RopewalkError:
-    """The error that this answer means."""
+def said_in(body: bytes) -> Said:
+    """What an answer says, as far as it says anything."""
     try:
-        said = msgspec.json.decode(body, type=Said)
+        return msgspec.json.decode(body, type=Said)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        said = Said()
-    return error_said(status, said)
+        return Said()
+
+
+def may_pass(status: int, said: Said) -> bool:
+    """Whether the same request may get through in a moment."""
+    return status in (503, 507) and said.code in PASSING
 
 
 def error_said(status: int, said: Said) -> errors.RopewalkError:
+    """The error that this answer means."""
     words = said.detail or said.title or _plain(status)
-    kind = by_code().get(said.code) or BY_STATUS.get(status)
+    kind = by_code().get(said.code)
     if kind is AlreadyAnswered:
         return AlreadyAnswered(words, by=said.by or "", door=said.door or "", fate=said.fate or "answered")
     if kind is not None:
-        return kind(words, code=said.code or None)
-    if said.code in ("request_failed", "request_timed_out"):
-        return (RequestFailed if said.code == "request_failed" else RequestTimedOut)("", "control request", words, said.code)
-    if status in (400, 422):
-        return UsageError(words)
-    return HubError(words, code=said.code or None)
+        return kind(words)
+    match said.code:
+        case "claude_refused":
+            return RequestFailed("", "claude refused", words, said.code)
+        case "claude_silent":
+            return RequestTimedOut("", "claude does not answer", words, said.code)
+        case "session_gone":
+            return SessionGone(words)
+        case "store_unavailable" | "disk_full":
+            return StoreUnavailable(words)
+    if (known := BY_STATUS.get(status)) is not None:
+        return known(words, code=said.code or None)
+    return UsageError(words) if status in (400, 422) else HubError(words, code=said.code or None)
 
 
 def by_code() -> dict[str, type[HubError]]:

@@ -15,8 +15,8 @@ from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI, W
 
 from ..errors import UsageError
 from ..events.events import AnyEvent, Event, Unrecognised
-from .remote_calls import AGAIN, BASE, Where, pause, unreachable
-from .remote_errors import Said, error_of, error_said
+from .remote_calls import BASE, Where, pause, unreachable
+from .remote_errors import Said, error_said, may_pass, said_in
 
 FIRST, LONGEST = 0.3, 10.0
 """Seconds between tries after a break, doubling."""
@@ -64,8 +64,9 @@ async def attached(
                 failure: Exception = ConnectionError("the hub closed the connection")
         except InvalidStatus as error:
             failure = error
-            if error.response.status_code not in AGAIN:
-                raise error_of(error.response.status_code, bytes(error.response.body or b"")) from None
+            status, said = error.response.status_code, said_in(bytes(error.response.body or b""))
+            if not may_pass(status, said):
+                raise error_said(status, said) from None
         except InvalidURI:
             raise UsageError(f"{where.url!r} is no address of a hub") from None
         except (OSError, TimeoutError, InvalidHandshake, WebSocketException, Gap) as error:
