@@ -19,7 +19,6 @@ from ropewalk.cli.diff import change_of
 from ropewalk.cli.grants import offers_of
 from ropewalk.cli.safe import cells, cut, harmless, is_odd, letters, wrap
 from ropewalk.cli.screen import Look, Screen
-from ropewalk.cli.tools import seconds, title_of, tool_label
 from ropewalk.cli.work import Work
 from ropewalk.client.question import Question
 from ropewalk.errors import UsageError
@@ -27,6 +26,8 @@ from ropewalk.protocol.answers import Choice, Option
 from ropewalk.protocol.codec import decode, encode
 from ropewalk.protocol.control import ControlRequest
 from ropewalk.protocol.versions import TESTED
+from ropewalk.sessions.figures import seconds
+from ropewalk.sessions.tools import title_of, tool_label
 
 ANY = st.text(st.characters(), max_size=60)
 """Lone surrogates included."""

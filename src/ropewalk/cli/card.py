@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 
 from ..client.question import Question
 from ..protocol.lenient import dump
+from ..sessions.figures import seconds
+from ..sessions.tools import EDITS, shown_path, tool_label
 from .diff import Change, change_of
+from .home import home
 from .safe import cells, is_odd
 from .screen import Screen
-from .tools import EDITS, seconds, shown_path, tool_label
 
 LONG_COMMAND = 120_000
 """Milliseconds; a longer time-out is named in the head."""
@@ -93,7 +95,7 @@ class Card:
     def _change(self, change: Change) -> list[str]:
         where = os.path.join(self.folder, change.path)
         real = os.path.realpath(where)
-        named = shown_path(change.path, self.folder) if os.path.normpath(change.path) == change.path else change.path
+        named = shown_path(change.path, self.folder, home()) if os.path.normpath(change.path) == change.path else change.path
         shown = f"{self.screen.letters(named)}   +{change.more} -{change.less}"
         lines = [f"    {self.screen.paint('bold', shown)}{f'   {change.note}' if change.note else ''}"]
         if real != os.path.normpath(where):

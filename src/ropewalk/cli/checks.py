@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from ..client.probe import NO_SUCH, ProbeResult
 from ..protocol.versions import ADVISED, TESTED, Version
+from ..sessions.figures import seconds
 from ..transports.environment import API_KEY
 from .codes import INSTALL
-from .tools import home_path, seconds
+from .home import home_path
 
 State = Literal["ok", "warning", "failure"]
 UPDATE = f"{INSTALL}@latest"

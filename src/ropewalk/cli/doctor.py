@@ -21,6 +21,7 @@ from ..client.probe import NO_SUCH, ProbeResult, probe
 from ..client.version import cli_version
 from ..errors import CliNotFound, RopewalkError
 from ..protocol.versions import ADVISED, TESTED, Version
+from ..sessions.figures import count, seconds
 from ..transports.environment import environment_for
 from ..transports.launch import SCRIPTS, find_cli
 from .asked import COLORS, check_choice
@@ -28,7 +29,6 @@ from .checks import Check, dotted, login, missing, no_node, speech, version_chec
 from .codes import INSTALL, complaint_of
 from .safe import harmless, one_line
 from .screen import Screen, look_around
-from .tools import count, seconds
 
 START = 30.0
 """Seconds until a CLI that says nothing counts as broken; 2.1.37 needs 3 on an idle machine."""

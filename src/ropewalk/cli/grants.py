@@ -9,9 +9,9 @@ from typing import Any
 from ..client.question import Question
 from ..errors import LocalProtocolError
 from ..protocol.answers import check_update
+from ..sessions.tools import KNOWN
 from .modes import mode_words
 from .safe import one_line
-from .tools import KNOWN
 
 PLACES = {
     "session": "this session",

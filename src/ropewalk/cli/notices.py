@@ -6,9 +6,9 @@ import datetime
 
 from ..protocol.messages import Dropped, Garbage, Message, RateLimitEvent, RateLimitInfo, Unknown
 from ..protocol.system import ApiRetry, CompactBoundary, Informational, Status, TaskNotification, UnknownSystem
+from ..sessions.figures import seconds
 from .safe import one_line
 from .screen import Glyphs
-from .tools import seconds
 
 Notice = tuple[str, str]
 """Words and the colour that they deserve; no words when there is nothing to tell."""

@@ -8,13 +8,13 @@ from typing import Any
 from ..protocol.lenient import dump
 from ..protocol.messages import Result
 from ..protocol.words import advice, stop_note, why_it_ended
+from ..sessions.figures import count, dollars, seconds
 from .asked import Asked
 from .codes import DONE, FAILED, INTERRUPTED, SIGN_IN, Complaint, not_signed_in, sentence
 from .drive import Log
 from .safe import one_line
 from .screen import Screen
 from .story import Story
-from .tools import count, dollars, seconds
 from .work import Work
 
 

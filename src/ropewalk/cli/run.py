@@ -15,19 +15,21 @@ from ..errors import RopewalkError
 from ..protocol.answers import Deny
 from ..protocol.lazy import LazyMessage
 from ..protocol.messages import Message
+from ..sessions.figures import seconds
+from ..sessions.tools import title_of
 from .asked import Asked
 from .card import Card
 from .codes import INTERRUPTED, READER_GONE, TIMED_OUT, UNANSWERED, Complaint, complaint_of
 from .desk import Desk
 from .drive import Answers, Drive, NobodyAnswers
 from .hand import Decision
+from .home import home
 from .interrupts import Interrupts
 from .keys import Keyboard, PersonGone
 from .report import Ending, as_object, closing, ending_of
 from .safe import cut, one_line
 from .screen import Screen
 from .story import Story, Telling
-from .tools import seconds, title_of
 from .work import Work
 
 NOBODY = "No person is here to answer this. Go on without it, or say what you would need."
@@ -60,7 +62,7 @@ class Absent:
 
 
 def about(question: Question, folder: str) -> str:
-    return one_line(title_of(question.tool_name, question.input, folder))
+    return one_line(title_of(question.tool_name, question.input, folder, home()))
 
 
 class Run:

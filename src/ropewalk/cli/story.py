@@ -20,11 +20,13 @@ from ..protocol.system import (
     TaskNotification,
     UnknownSystem,
 )
+from ..sessions.figures import seconds
+from ..sessions.tools import AGENTS, first_words, outcome_of, title_of, tool_label
+from .home import home, home_path
 from .modes import mode_words
 from .notices import notice_of
 from .safe import cells, cut, one_line
 from .screen import Screen
-from .tools import AGENTS, first_words, home_path, outcome_of, seconds, title_of, tool_label
 from .work import Work
 
 
@@ -163,7 +165,7 @@ class Story:
 
     def _tool_began(self, block: ToolUseBlock, parent: str | None) -> None:
         self._began.setdefault(block.id, self._clock())
-        title = self._one(title_of(block.name, block.input, self.telling.folder))
+        title = self._one(title_of(block.name, block.input, self.telling.folder, home()))
         label = self._one(tool_label(block.name))
         self._do(f"{label}   {title}")
         if block.name in AGENTS:
@@ -176,12 +178,12 @@ class Story:
         self._do("thinking")
         glyphs, failed = self.screen.look.glyphs, bool(block.is_error)
         mark = self.screen.paint("red", glyphs.failed) if failed else self.screen.paint("green", glyphs.done)
-        outcome = "" if failed else outcome_of(call.name, call.given, details, block)
+        outcome = "" if failed else outcome_of(call.name, call.given, details)
         spent = seconds(self._clock() - self._began.pop(block.tool_use_id, self._clock()))
         because = self._because.pop(block.tool_use_id, "")
         label = f"{self._one(tool_label(call.name)):<6} "
         indent = len(self._indent(parent))
-        title = self._one(title_of(call.name, call.given, self.telling.folder))
+        title = self._one(title_of(call.name, call.given, self.telling.folder, home()))
         reason = f"  {self._one(because)}" if because else ""
         room = max(16, self.screen.look.width - indent - cells(label) - 24 - cells(reason))
         plain = outcome.replace("−", "-") if self.screen.look.ascii else outcome

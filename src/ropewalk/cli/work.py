@@ -10,7 +10,8 @@ from ..protocol.content import ToolResultBlock, ToolUseBlock
 from ..protocol.lazy import LazyMessage
 from ..protocol.messages import Assistant, Message, Result, User
 from ..protocol.system import BackgroundTasksChanged, Init, TaskNotification, TaskStarted
-from .tools import EDITS, count
+from ..sessions.figures import count
+from ..sessions.tools import EDITS
 
 
 @dataclass
