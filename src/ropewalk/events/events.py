@@ -75,6 +75,8 @@ class ProcessEnded(Event, tag="process_ended"):
     stderr: list[str] = field(default_factory=list)
     wanted: bool = False
     """A person or the idle clock ended it: no failure."""
+    by: str = ""
+    """The person who stopped it; empty when it was put to sleep, or ended by itself."""
 
 
 class StopRung(Event, tag="stop_rung"):
@@ -182,6 +184,10 @@ class TurnEnded(Event, tag="turn_ended"):
     """The model ran into its limit of output: the text ends in mid-sentence."""
     denials: int = 0
     structured: Any = None
+    error: str = ""
+    """The kind of failure, where the CLI names one: authentication_failed, rate_limit …"""
+    advice: str = ""
+    """A sentence: why it ended so, and what to do about it. Empty when it went well."""
 
 
 class StatusChanged(Event, tag="status_changed"):
@@ -208,6 +214,8 @@ class Thinking(Event, tag="thinking"):
     cut: bool = False
     block: str = ""
     duration_ms: float | None = None
+    redacted: bool = False
+    """Only the model's maker can read it."""
 
 
 class ToolStarted(Event, tag="tool_started"):
@@ -232,6 +240,8 @@ class ToolFinished(Event, tag="tool_finished"):
     """At most four words: what came of it."""
     by: str | None = None
     """Who let it run, where the CLI says so: user_temporary, config …"""
+    images: int = 0
+    """Pictures in the result; the line has them."""
 
 
 class ToolsSummarised(Event, tag="tools_summarised"):
@@ -258,6 +268,7 @@ class TaskChanged(Event, tag="task_changed"):
     tools: int | None = None
     tokens: int | None = None
     status: str | None = None
+    background: bool | None = None
 
 
 class TaskEnded(Event, tag="task_ended"):
@@ -267,6 +278,7 @@ class TaskEnded(Event, tag="task_ended"):
     tool_use: str | None = None
     tools: int | None = None
     tokens: int | None = None
+    output_file: str = ""
 
 
 # -- questions
@@ -350,10 +362,19 @@ class HookRan(Event, tag="hook_ran"):
     outcome: str = ""
     output: str = ""
     started: bool = False
+    """It began, or goes on: no outcome yet."""
+    stderr: str = ""
+    exit_code: int | None = None
 
 
 class McpChanged(Event, tag="mcp_changed"):
     servers: list[dict[str, Any]] = field(default_factory=list)
+
+
+class ContextCompacting(Event, tag="context_compacting"):
+    """Room is being made: ``context_compacted`` follows, or the turn goes on without."""
+
+    before: int | None = None
 
 
 class ContextCompacted(Event, tag="context_compacted"):
@@ -394,6 +415,10 @@ class Noted(Event, tag="noted"):
     what: str = ""
     text: str = ""
     level: str = ""
+    cut: bool = False
+    tool_use: str | None = None
+    raw: str = ""
+    """The line, where we know its name and not its fields."""
 
 
 class Unrecognised(Event, tag="unrecognised"):
@@ -457,8 +482,8 @@ DURABLE = (
     | PromptChanged | PromptSent | PromptTaken | PromptWithdrawn | PromptFailed | PromptLost | TurnStarted | TurnEnded
     | StatusChanged | Text | Thinking | ToolStarted | ToolFinished | ToolsSummarised | TodosChanged | TaskStarted | TaskChanged
     | TaskEnded | QuestionOpened | QuestionClosed | QuestionDelivered | ModeChanged | ModelChanged | UsageReported
-    | RateLimitChanged | ApiRetried | HookRan | McpChanged | ContextCompacted | ContextCleared | FilesRewound | FilesSaved
-    | SignInChanged | Noted | Unrecognised | LineDropped | Warned | Failed
+    | RateLimitChanged | ApiRetried | HookRan | McpChanged | ContextCompacting | ContextCompacted | ContextCleared
+    | FilesRewound | FilesSaved | SignInChanged | Noted | Unrecognised | LineDropped | Warned | Failed
 )  # fmt: skip
 LIVE = TextDelta | ThinkingDelta | ToolInputDelta | ToolProgressed
 AnyEvent = DURABLE | LIVE
