@@ -126,7 +126,7 @@ def test_recorded_questions_that_are_open_together_have_ids_of_their_own(name: s
     """measured (all versions)"""
     conn, most = connection(), 0
     for direction, raw in process(name).wire:
-        conn.receive_data(raw + b"\n") if direction == "out" else conn._replay(raw + b"\n")
+        conn.receive_data(raw + b"\n") if direction == "out" else conn.replay(raw + b"\n")
         most = max(most, len(conn.questions))
     assert most >= 2 and len(conn.questions) == 0
 

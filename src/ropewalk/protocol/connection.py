@@ -255,12 +255,13 @@ class Connection(Hearing):
             if direction == "out":
                 connection.receive_data(line)
             else:
-                connection._replay(line)
+                connection.replay(line)
         connection._notable.clear()
         return connection
 
-    def _replay(self, line: bytes) -> None:
-        """A line that we sent in an earlier life, to the effect that it had then."""
+    def replay(self, line: bytes) -> None:
+        """A line that we sent in an earlier life, to the effect that it had then. Nobody hears what its request comes to."""
+        line = line.rstrip(b"\n") + b"\n"
         said = decode(line.rstrip(b"\n"))
         self._out = [due for due in self._out if due != line]
         if isinstance(said, User) and said.uuid:

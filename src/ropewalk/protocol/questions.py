@@ -53,6 +53,11 @@ class Questions:
                 self._closed.popitem(last=False)
         return question
 
+    def reopen(self, question: ControlRequest) -> None:
+        """An answer that was given was never said after all: it is open again."""
+        if self._closed.pop(question.request_id, None) is not None:
+            self._open[question.request_id] = question
+
     def doubt(self) -> None:
         """The link broke: whether our answers so far were heard is not known."""
         self._doubtful = {request_id for request_id, (_, line) in self._closed.items() if line}

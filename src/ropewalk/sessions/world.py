@@ -12,6 +12,7 @@ from ..store.base import Store, Stored
 from ..store.rows import SessionRow
 from ..transports.runner import RunnerLink
 from .slots import Slots
+from .tasks import Tasks
 
 
 class Told(Protocol):
@@ -42,6 +43,7 @@ class World:
     config: Config
     told: Told
     slots: Slots
+    tasks: Tasks
     clock: Callable[[], float]
     """Seconds since 1970: for people. Waiting is done by the loop's own clock."""
     new_id: Callable[[], str]

@@ -1,0 +1,241 @@
+"""The open questions of one session: asked by the CLI, answered once by a person, withdrawn, or lost with the process.
+
+Each change is an event and a row together. Refuses a second answer, and an answer that the question can't be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..errors import AlreadyAnswered, Conflict, LocalProtocolError, NotFound, StoreUnavailable, UsageError
+from ..events import commands as c
+from ..events import events as e
+from ..events.commands import Principal
+from ..events.views import QuestionView
+from ..protocol.answers import Allow, Answer, Deny, Refusal, Reply
+from ..protocol.control import CanUseTool, ControlRequest
+from ..store.base import Change, Put, RowChange, Value, put
+from ..store.rows import QuestionRow, VerdictRow
+from .asked import Fresh, answer_from, question_view
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Desk:
+    """``open``: by our own id, oldest first. What the CLI calls it is in ``request_id``."""
+
+    def __init__(self, session: Session, rows: list[QuestionRow]) -> None:
+        self._session = session
+        self.open: dict[str, QuestionRow] = {row.id: row for row in rows if row.state == "open"}
+        self._undelivered: dict[str, QuestionRow] = {
+            f"answer:{row.request_id}": row for row in rows if row.state == "answered" and row.delivered_at is None
+        }
+        self._answering: dict[str, Principal] = {}
+
+    def tell_board(self) -> None:
+        oldest = next(iter(self.open.values()), None)
+        self._session.board.questions(len(self.open), view_of(oldest).line if oldest else "")
+
+    # -- the CLI
+
+    def opened(self, request: ControlRequest, events: list[e.Event], now: float) -> list[RowChange]:
+        session, world = self._session, self._session.world
+        assert session.wire is not None
+        if any(row.request_id == request.request_id and row.process == session.wire.process for row in self.open.values()):
+            return []
+        agent = request.request.agent_id if isinstance(request.request, CanUseTool) else None
+        view = question_view(
+            request, session=session.id, question_id=world.new_id(), cwd=session.row.cwd, at=now,
+            origin=session.wire.translator.agent_words(agent), session_title=session.row.title,
+        )  # fmt: skip
+        asked = msgspec.json.encode(view)
+        row = QuestionRow(
+            id=view.id, session=session.id, process=session.wire.process, request_id=request.request_id, kind=view.asks,
+            tool=view.tool, input=bytes(view.input) if isinstance(view.input, msgspec.Raw) else msgspec.json.encode(view.input),
+            asked=asked, opened_at=now,
+        )  # fmt: skip
+        self.open[row.id] = row
+        self.tell_board()
+        events.append(
+            e.QuestionOpened(question=row.id, asks=view.asks, tool=view.tool, words=view.line, asked=msgspec.Raw(asked))
+        )
+        return [put(row)]
+
+    def withdrawn(self, request_id: str, events: list[e.Event]) -> list[RowChange]:
+        """The CLI no longer asks. An answer that is being stored at this moment comes too late, and says so by itself."""
+        return [
+            change
+            for row in list(self.open.values())
+            if row.request_id == request_id
+            for change in self._close(row, "withdrawn", events)
+        ]
+
+    def lost(self, events: list[e.Event]) -> list[RowChange]:
+        """The process is gone: nothing that was open will be asked again by itself."""
+        rows = [change for row in list(self.open.values()) for change in self._close(row, "lost", events)]
+        for key, row in list(self._undelivered.items()):
+            del self._undelivered[key]
+            events.append(
+                e.QuestionDelivered(question=row.id, delivered=False, why="the process ended before it heard the answer")
+            )
+        return rows
+
+    def _close(self, row: QuestionRow, fate: e.Fate, events: list[e.Event]) -> list[RowChange]:
+        now = self._session.world.clock()
+        del self.open[row.id]
+        self.tell_board()
+        events.append(e.QuestionClosed(question=row.id, fate=fate))
+        return [Change("question", {"id": row.id}, {"state": fate, "closed_at": now}, {"state": "open"}, must=False)]
+
+    def delivered(self, key: str) -> None:
+        """The answer is on the CLI's input."""
+        row = self._undelivered.pop(key, None)
+        if row is not None:
+            now = self._session.world.clock()
+            changed = Change("question", {"id": row.id}, {"delivered_at": now}, must=False)
+            self._session.post([e.QuestionDelivered(question=row.id)], [changed])
+
+    def not_delivered(self, key: str, why: str) -> None:
+        row = self._undelivered.pop(key, None)
+        if row is not None:
+            self._session.post([e.QuestionDelivered(question=row.id, delivered=False, why=why)])
+
+    # -- people
+
+    async def answer(self, who: Principal, question: str, command: c.Answer, rows: Iterable[RowChange] = ()) -> QuestionRow:
+        """One verdict: stored, then said to the CLI. Raises ``AlreadyAnswered`` for the second."""
+        row = self._still_open(question)
+        session, wire = self._session, self._session.wire
+        if wire is None or wire.over or row.request_id not in wire.connection.questions:
+            raise Conflict("the process that asked is not heard now; the question stays open", code="unreachable")
+        request = wire.connection.questions.get(row.request_id)
+        given = request.request.input if isinstance(request.request, CanUseTool) else None
+        verdict = answer_from(view_of(row), command, wire.connection.version, given)
+        said = verdict.deny if isinstance(verdict, Fresh) else verdict
+        self._answering[question] = who
+        try:
+            await self._give(row, request, who, command, said, rows)
+        finally:
+            self._answering.pop(question, None)
+        if isinstance(verdict, Fresh):
+            session.life.begin_afresh(who, verdict)
+        return row
+
+    async def _give(
+        self,
+        row: QuestionRow,
+        request: ControlRequest,
+        who: Principal,
+        command: c.Answer,
+        said: Answer,
+        rows: Iterable[RowChange],
+    ) -> None:
+        session, wire = self._session, self._session.wire
+        assert wire is not None
+        wire.flush()
+        try:
+            wire.connection.answer(row.request_id, said)
+        except LocalProtocolError as error:
+            raise UsageError(str(error)) from None
+        data = wire.take()
+        now = session.world.clock()
+        verdict = verdict_of(command, said)
+        changed: dict[str, Value] = {
+            "state": "answered",
+            "closed_at": now,
+            "by": who.name,
+            "door": who.door,
+            "verdict": msgspec.json.encode(verdict),
+        }
+        event = e.QuestionClosed(
+            question=row.id, fate="answered", behavior=command.behavior, by=who.name, door=who.door,
+            message=(command.message or "")[: e.TEXT_LIMIT], edited=command.updated_input is not None,
+            interrupt=command.interrupt, because=f"{who.name} on {who.door}",
+        )  # fmt: skip
+        changes = [Change("question", {"id": row.id}, changed, {"state": "open"}), self._audit(row, who, verdict, now), *rows]
+        line = wire.line_said(data)
+        key = f"answer:{row.request_id}"
+        del self.open[row.id]
+        self.tell_board()
+        self._undelivered[key] = row
+        safe = command.behavior == "deny"
+        try:
+            if safe and not session.world.store.health.well:
+                session.post([event], changes, lines=[line])  # a denial is harmless: said even while the disk is sick
+            else:
+                await session.wish([event], changes, lines=[line])
+        except StoreUnavailable:
+            self._undelivered.pop(key, None)
+            self.open[row.id] = row
+            wire.connection.questions.reopen(request)
+            wire.said -= 1
+            self.tell_board()
+            raise
+        for name, value in changed.items():
+            setattr(row, name, value)
+        wire.write(key, data)
+        session.life.answered()
+        session.settle()
+
+    def _audit(self, row: QuestionRow, who: Principal, verdict: dict[str, Any], now: float) -> Put:
+        ran = verdict.get("updated_input")
+        return put(
+            VerdictRow(
+                id=self._session.world.new_id(), session=self._session.id, question=row.id, tool=row.tool,
+                what=view_of(row).line, behavior=verdict["behavior"], because_kind="person", because=f"{who.name} on {who.door}",
+                by=who.name, door=who.door, input=row.input, ran=msgspec.json.encode(ran) if ran is not None else None, at=now,
+            )
+        )  # fmt: skip
+
+    def _still_open(self, question: str) -> QuestionRow:
+        if first := self._answering.get(question):
+            raise AlreadyAnswered(f"already being answered by {first.name} on {first.door}", by=first.name, door=first.door)
+        row = self.open.get(question)
+        if row is None:
+            raise NotFound(f"no question {question} is open here")
+        return row
+
+
+def verdict_of(command: c.Answer, said: Answer) -> dict[str, Any]:
+    """What is kept of an answer: as it was given, and what went out where that differs."""
+    kept: dict[str, Any] = {"behavior": command.behavior}
+    match said:
+        case Allow(updated_input=changed):
+            if command.updated_input is not None or command.answers is not None:
+                kept["updated_input"] = changed
+        case Deny(message=message, interrupt=interrupt):
+            kept |= {"message": message, "interrupt": interrupt}
+        case Reply(payload=payload):
+            kept["reply"] = payload
+        case Refusal(error=error):
+            kept["message"] = error
+    for name in ("plan", "answers"):
+        if (value := getattr(command, name)) is not None:
+            kept[name] = value
+    return kept
+
+
+def view_of(row: QuestionRow) -> QuestionView:
+    """A question as it was opened, with what became of it."""
+    view = msgspec.json.decode(row.asked, type=QuestionView)
+    view.state = row.state  # type: ignore[assignment]
+    view.closed_at, view.by, view.door, view.delivered_at = row.closed_at, row.by, row.door, row.delivered_at
+    view.verdict = msgspec.json.decode(row.verdict) if row.verdict else None
+    return view
+
+
+def refusal(row: QuestionRow) -> AlreadyAnswered:
+    """Why a question that is not open can't be answered: who was first, or how it ended."""
+    words = {
+        "withdrawn": "Claude no longer asks this",
+        "lost": "the process that asked has ended; it won't ask again by itself",
+        "expired": "its time ran out and a policy answered it",
+    }
+    verdict = msgspec.json.decode(row.verdict) if row.verdict else {}
+    gave = "allowed" if verdict.get("behavior") == "allow" else "denied"
+    sentence = words.get(row.state, f"already answered by {row.by} on {row.door}: {gave}")
+    return AlreadyAnswered(sentence, by=row.by, door=row.door, fate=row.state)

@@ -1,0 +1,26 @@
+"""How a session is started and how its conversation began, as its row keeps it. Structs only."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..events.commands import SessionOptions
+
+
+class Begun(msgspec.Struct, omit_defaults=True):
+    """How its conversation began, so that the next process goes on with it."""
+
+    fork_of: str | None = None
+    """The CLI session that it branches off, until its own first turn."""
+    fork_at: str | None = None
+    resumed: bool = False
+    """It goes on with a CLI session that was there before."""
+    turns: bool = False
+    """A turn has begun: the CLI has a record to resume."""
+
+
+class Kept(msgspec.Struct, omit_defaults=True):
+    """What the ``options`` column of a session holds."""
+
+    options: SessionOptions = msgspec.field(default_factory=SessionOptions)
+    begun: Begun = msgspec.field(default_factory=Begun)

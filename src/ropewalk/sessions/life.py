@@ -1,0 +1,421 @@
+"""The processes of one session: started when needed, put to sleep, stopped rung by rung, mourned and, within bounds, replaced.
+
+One owner of recovery, with a durable counter. Refuses to resurrect what a person stopped, and to send a prompt again by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from ..errors import (
+    CliNotFound,
+    FolderMissing,
+    LimitReached,
+    LinkBroken,
+    NotAllowed,
+    RopewalkError,
+    StoreUnavailable,
+    UsageError,
+)
+from ..events import commands as c
+from ..events import events as e
+from ..events.commands import Principal
+from ..protocol.connection import Connection
+from ..store.base import Change, RowChange, Value, put
+from ..store.rows import ProcessRow
+from ..transports.base import End
+from .asked import Fresh
+from .kept import Begun
+from .launching import launch_for
+from .translate import Translator
+from .wire import ANSWERABLE, Wire
+
+if TYPE_CHECKING:
+    from ..protocol.pending import Outcome
+    from .session import Session
+
+TRIES = 3
+"""Starts that we try by ourselves after a process died; then a person decides."""
+BETWEEN_TRIES = (0.5, 2.0, 5.0)
+START_WITHIN = 90.0
+"""Seconds until a CLI must have answered our first request; 2.1.37 takes 3 on an idle machine, a loaded one may take 30."""
+INTERRUPT_WITHIN = 5.0
+
+
+class Life:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.stopping: str | None = None
+        """Who ends the process now: "stop", "sleep" or "afresh"."""
+        self._stopped_by = ""
+        self._starting = False
+        self._held = False  # a prompt was lost, or a start failed for good: the queue waits for a person
+        self._rest: asyncio.TimerHandle | None = None
+        self._afresh: tuple[Principal, Fresh] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._gone = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._unclean = False
+        if session.row.process is not None:
+            self._starting = True  # a process of an earlier life of the hub: the runner will tell
+
+    # -- starting
+
+    @property
+    def asleep(self) -> bool:
+        return self._session.wire is None and not self._starting
+
+    def wanted_again(self) -> None:
+        """A person sent or asked for something: what was held back may go on."""
+        self._held = False
+
+    def start_soon(self) -> None:
+        if self._starting or self._held or self.stopping or self._session.wire is not None:
+            return
+        self._starting = True
+        self._session.board.starting()
+        self._session.settle()
+        self._session.world.tasks.start(self._start())
+
+    async def wake(self) -> None:
+        """Raises what keeps it from starting, in words."""
+        self.wanted_again()
+        if self._session.wire is None:
+            self._starting = True
+            self._session.board.starting()
+            self._session.settle()
+            await self._start(told=True)
+
+    async def _start(self, told: bool = False) -> None:
+        session = self._session
+        try:
+            await self._spawn()
+        except StoreUnavailable:
+            if told:
+                raise
+        except LinkBroken as error:
+            session.board.reachable(False, session.row.runner)
+            session.post([e.LinkLost(why=str(error))])
+            if told:
+                raise
+        except (UsageError, LimitReached, NotAllowed) as error:
+            self._held = True
+            session.post([e.Failed(text=str(error), code=code_of(error))], [session.change(process=None)])
+            if told:
+                raise
+        finally:
+            self._starting = False
+            session.settle()
+
+    async def _spawn(self) -> None:
+        session, world, row = self._session, self._session.world, self._session.row
+        process = world.new_id()
+        if not world.slots.born(process):
+            raise LimitReached(f"{world.slots.processes} processes run already; stop one, or raise max_processes")
+        try:
+            program = await world.program(row.sim)
+            how = self._how()
+            launch = launch_for(row, session.options, program, world.config, world.environ, **how)
+            launch.check()
+            kept = ProcessRow(id=process, session=session.id, runner=row.runner, argv=launch.argv, started_at=world.clock())
+            await session.wish([], [put(kept), session.change(process=process)])
+        except BaseException:
+            world.slots.reaped(process)
+            raise
+        connection = Connection(
+            new_id=world.new_uuid, version=program.version, lazy=True, answerable=ANSWERABLE,
+            known_cost=0.0 if self._unclean else session.known.cost_usd,
+        )  # fmt: skip
+        wire = Wire(session, process, connection, Translator(session.id, process, row.cwd, session.known))
+        session.wire, session.process = wire, kept
+        self._gone.clear()
+        try:
+            started = await world.link.start_process(
+                process, launch, wire, claim=how.get("resume") or how.get("new_session") or ""
+            )
+        except UsageError as error:
+            self._never_was(wire, str(error))
+            raise
+        kept.pid, kept.start_time, kept.boot_id = started.pid, str(started.start_time), started.boot_id
+        version = ".".join(map(str, program.version)) if program.version else ""
+        event = e.ProcessStarted(
+            pid=started.pid,
+            runner=row.runner,
+            argv=launch.argv,
+            version=version or None,
+            resumed=how.get("resume"),
+            process=process,
+        )
+        values: dict[str, Value] = {
+            "pid": started.pid,
+            "start_time": kept.start_time,
+            "boot_id": started.boot_id,
+            "version": version,
+        }
+        rows: list[RowChange] = [Change("process", {"id": process}, values, must=False)]
+        if how.get("new_session"):
+            rows.append(session.change(cli_session=how["new_session"]))
+            session.known.cli_session = how["new_session"]
+        session.post([event], rows)
+        self._greet(wire)
+
+    def _how(self) -> dict[str, Any]:
+        """New, resumed, or forked: a session whose conversation has begun goes on with it."""
+        session = self._session
+        row, begun = session.row, session.begun
+        if begun.fork_of is not None and not begun.turns:
+            return {"resume": begun.fork_of, "fork": True, "resume_at": begun.fork_at}
+        if begun.turns or begun.resumed:
+            return {"resume": row.cli_session}
+        return {"new_session": session.world.new_uuid()}
+
+    def _greet(self, wire: Wire) -> None:
+        """The first thing to say; whatever waits is handed over when it is answered."""
+        options = self._session.options
+        fields = {"appendSystemPrompt": options.append_system_prompt} if options.append_system_prompt else {}
+        wire.connection.send_initialize(fields, lambda outcome: self._greeted(wire, outcome))
+        wire.flush()
+        self._deadline = asyncio.get_running_loop().call_later(START_WITHIN, self._too_slow, wire)
+
+    def _greeted(self, wire: Wire, outcome: Outcome) -> None:
+        self._no_deadline()
+        if isinstance(outcome, RopewalkError) or wire.over or self._session.wire is not wire:
+            return  # its end tells the rest
+        asyncio.get_running_loop().call_soon(self.ready, wire)
+
+    def took_over(self, wire: Wire) -> None:
+        """A process of an earlier life of the hub is heard again."""
+        self._starting = False
+        self._gone.clear()
+        if not wire.ready and wire.connection.pending.of("initialize"):
+            self._deadline = asyncio.get_running_loop().call_later(START_WITHIN, self._too_slow, wire)
+
+    def greeted_meanwhile(self, wire: Wire) -> None:
+        """The answer to a greeting that an earlier life said: nobody waits for it but us."""
+        if not wire.ready and wire.connection.initialize_response is not None:
+            self._no_deadline()
+            self.ready(wire)
+
+    def ready(self, wire: Wire) -> None:
+        """It listens: after the first greeting, or taken over from an earlier life of the hub."""
+        if wire.over:
+            return
+        wire.ready = True
+        self._session.board.ready()
+        self._session.settle()
+        self._session.pump()
+        self._rest_later()
+
+    def _too_slow(self, wire: Wire) -> None:
+        if not wire.ready and not wire.over:
+            self._session.post(
+                [e.Warned(text=f"Claude said nothing for {START_WITHIN:.0f} seconds; it is ended", code="slow_start")]
+            )
+            self._session.world.tasks.start(self._end(wire, 0.0))
+
+    def _no_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _never_was(self, wire: Wire, why: str) -> None:
+        session = self._session
+        wire.over = True
+        session.wire = session.process = None
+        session.world.slots.reaped(wire.process)
+        changed = Change("process", {"id": wire.process}, {"ended_at": session.world.clock(), "why": why}, must=False)
+        session.post([], [changed, session.change(process=None)])
+
+    # -- ending
+
+    async def stop(self, who: Principal, patience: float) -> None:
+        """A person's stop: interrupt, tasks, input closed, TERM, KILL; each rung is told as it is taken."""
+        session = self._session
+        wire = session.wire
+        self._held = True
+        if wire is None:
+            session.post([e.StopRung(rung="stopped", by=who.name)])
+            session.settle()
+            return
+        self.stopping, self._stopped_by = self.stopping or "stop", who.name
+        if wire.ready and not wire.connection.idle:
+            self.rung("interrupt")
+            await self._interrupted(wire)
+        if wire.ready and wire.connection.tasks:
+            self.rung("stop tasks")
+            for task in list(wire.connection.tasks):
+                await self._quietly(wire, "stop_task", {"task_id": task})
+        await self._end(wire, patience)
+
+    async def _end(self, wire: Wire, patience: float) -> None:
+        """Returns when nothing of it is left and that is told."""
+        try:
+            await self._session.world.link.stop(wire.process, patience)
+        except LinkBroken as error:
+            if not wire.over:
+                raise UsageError(f"its runner is not heard now ({error}); try again when it is") from None
+        async with asyncio.timeout(30):
+            await self._gone.wait()
+
+    async def _interrupted(self, wire: Wire) -> None:
+        """Ask it to end its turn and wait a little for the turn's end."""
+        self._quiet.clear()
+        await self._quietly(wire, "interrupt", {})
+        if wire.connection.turns.under_way and not wire.over:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._quiet.wait(), INTERRUPT_WITHIN)
+
+    async def _quietly(self, wire: Wire, subtype: str, fields: dict[str, Any]) -> None:
+        try:
+            await wire.request(subtype, fields, INTERRUPT_WITHIN)
+        except RopewalkError:
+            return  # the next rung is harder
+
+    def interrupt_soon(self) -> None:
+        wire = self._session.wire
+        if wire is not None:
+            self._session.world.tasks.start(self._quietly(wire, "interrupt", {}))
+
+    def rung(self, name: str) -> None:
+        if self.stopping == "stop":
+            self._session.post([e.StopRung(rung=name, by=self._stopped_by)])
+
+    def ended(self, wire: Wire, end: End) -> None:
+        """Nothing of the process is left. Told by the link, once, after all its lines."""
+        if self._session.wire is wire:
+            self._mourn(wire.process, end, wire.written_keys, sure=end.code is not None, lived=wire.ready)
+
+    def vanished(self, process: str, why: str) -> None:
+        """Its runner does not know the process that our rows name: it is gone, and what it said last may be lost."""
+        session = self._session
+        session.post([e.LinkLost(why=why, may_lack_lines=True)])
+        if session.wire is not None:
+            session.wire.over = True
+        self._mourn(process, End(None, why), set(), sure=False, lived=True)
+
+    def _mourn(self, process: str, end: End, written: set[str], *, sure: bool, lived: bool) -> None:
+        """Everything that hung on it ends with it, in one entry. ``sure``: what is not in ``written`` never reached it."""
+        session, world = self._session, self._session.world
+        self._no_deadline()
+        self._stop_resting()
+        wanted, self.stopping = self.stopping, None
+        by, self._stopped_by = self._stopped_by, ""
+        session.wire = session.process = None
+        self._starting = False
+        world.slots.reaped(process)
+        world.slots.give_back(session.id)
+        self._unclean = wanted is None and end.code != 0
+        events: list[e.Event] = []
+        rows = session.desk.lost(events)
+        rows += session.prompts.process_gone(written, sure, end.why, events)
+        self._held = self._held or (bool(events) and wanted is None)
+        stderr = list(end.stderr[-20:])
+        events.append(
+            e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
+        )
+        changed: dict[str, Value] = {"ended_at": world.clock(), "exit_code": end.code, "why": end.why}
+        rows += [Change("process", {"id": process}, changed, must=False), session.change(process=None)]
+        if wanted is None and not lived:
+            rows.append(session.change(tries=session.row.tries + 1))
+        session.post(events, rows, then=lambda _: world.link.forget(process))
+        self._quiet.set()
+        self._gone.set()
+        session.settle()
+        self._after(wanted, lived)
+
+    def _after(self, wanted: str | None, lived: bool) -> None:
+        """What follows an end: the fresh start that was asked for, the next prompt, another try, or a person."""
+        session = self._session
+        if wanted == "afresh" and self._afresh is not None:
+            who, fresh = self._afresh
+            self._afresh = None
+            session.world.tasks.start(self._fresh(who, fresh))
+        elif self._held or not session.queue:
+            return
+        elif lived:
+            session.pump()
+        elif session.row.tries >= TRIES:
+            self._held = True
+            session.post(
+                [e.Failed(text=f"Claude did not start, {TRIES} times in a row; wake it when the cause is mended", code="start")]
+            )
+            session.settle()
+        else:
+            asyncio.get_running_loop().call_later(BETWEEN_TRIES[session.row.tries - 1], session.pump)
+
+    def fenced(self, error: Exception) -> None:
+        """Another hub owns this session, or the entry could not be kept: said by the store's own health; nothing is told."""
+
+    # -- a fresh start with a plan
+
+    def begin_afresh(self, who: Principal, fresh: Fresh) -> None:
+        """The talk is forgotten, the plan is kept: end the process, begin a new conversation with it, accepting edits."""
+        wire = self._session.wire
+        self._afresh = (who, fresh)
+        if wire is not None:
+            self.stopping = "afresh"
+            self._session.world.tasks.start(self._end_for_afresh(wire))
+
+    async def _end_for_afresh(self, wire: Wire) -> None:
+        await self._interrupted(wire)
+        await self._end(wire, 5.0)
+
+    async def _fresh(self, who: Principal, fresh: Fresh) -> None:
+        session = self._session
+        session.known.mode = "acceptEdits"
+        rows = [session.conversation_is(Begun()), session.change(cli_session=None, mode="acceptEdits")]
+        await session.wish([e.ContextCleared(why="fresh start with the plan")], rows)
+        await session.prompts.queue(who, c.Prompt(text=fresh.prompt, when="instead"))
+
+    # -- rest
+
+    def stands(self, status: str) -> None:
+        """A person's wait holds no place; what goes on by itself takes one."""
+        slots, session = self._session.world.slots, self._session
+        if status in ("thinking", "running_tool", "compacting"):
+            slots.hold(session.id)
+        elif status in ("waiting", "idle", "asleep", "stopped", "failed", "background", "rate_limited"):
+            slots.give_back(session.id)
+
+    def answered(self) -> None:
+        self._stop_resting()
+
+    def turn_ended(self) -> None:
+        self._quiet.set()
+        self._rest_later()
+
+    def _rest_later(self) -> None:
+        self._stop_resting()
+        after = self._session.options.idle_after
+        after = self._session.world.config.idle_after if after is None else after
+        if after:
+            self._rest = asyncio.get_running_loop().call_later(after, self._rest_now)
+
+    def _stop_resting(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+
+    def _rest_now(self) -> None:
+        """Asleep: no process, no memory; the next prompt wakes it. Not while anything is at work or asked."""
+        session, wire = self._session, self._session.wire
+        if wire is None or not wire.ready or self.stopping:
+            return
+        if not wire.connection.idle or wire.connection.tasks or session.queue or session.desk.open or session.queue.sent:
+            self._rest_later()
+            return
+        self.stopping = "sleep"
+        session.world.tasks.start(self._end(wire, 10.0))
+
+
+def code_of(error: RopewalkError) -> str:
+    match error:
+        case FolderMissing():
+            return "folder_missing"
+        case CliNotFound():
+            return "cli_not_found"
+        case LimitReached():
+            return "limit_reached"
+    return "start"

@@ -1,0 +1,318 @@
+"""One session over all its processes: what is stored of it, what waits, what is asked, how it stands.
+
+Everything that happens goes through ``post``: events and rows that are true together, kept before told. Refuses to wait in what
+the link calls; verbs of people are awaited and return when their effect is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ..errors import Conflict, LocalProtocolError, SessionGone, UsageError
+from ..events import events as e
+from ..events.commands import Principal
+from ..protocol.control import ControlCancelRequest, ControlRequest
+from ..protocol.hearing import Notable
+from ..protocol.messages import Result
+from ..store.base import Change, Entry, Line, Put, RowChange, SeqOf, Stored
+from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow, TurnRow
+from .desk import Desk
+from .kept import Begun, Kept
+from .known import Known
+from .life import Life
+from .prompts import Prompts
+from .queue import Queue
+from .status import StatusBoard
+from .wire import Wire
+from .world import World
+
+Then = Callable[[Stored], None]
+
+
+def clock_words(at: float) -> str:
+    return time.strftime("%H:%M", time.localtime(at))
+
+
+class Session:
+    """Loaded when something happens to it. ``row`` is what is stored, kept in step with every entry that is posted."""
+
+    def __init__(self, world: World, row: SessionRow, prompts: list[PromptRow], questions: list[QuestionRow]) -> None:
+        self.world, self.row, self.id = world, row, row.id
+        kept = msgspec.json.decode(row.options, type=Kept)
+        self.options, self.begun = kept.options, kept.begun
+        self.known = Known(
+            mode=row.mode or None,
+            model=row.model or None,
+            cli_session=row.cli_session,
+            cost_usd=row.cost_usd or 0.0,
+            context_tokens=row.context_tokens or 0,
+            context_window=row.context_window,
+        )
+        self.board = StatusBoard(clock_words)
+        self.queue = Queue(prompts)
+        self.desk = Desk(self, questions)
+        self.prompts = Prompts(self)
+        self.life = Life(self)
+        self.wire: Wire | None = None
+        self.process: ProcessRow | None = None
+        self.accounts: tuple[int, int] | None = None
+        """Descendants and memory of its CLI, as its runner last counted them."""
+        self.desk.tell_board()
+
+    def restored(self, told: Iterable[bytes]) -> None:
+        """What the row does not hold, from the last events that say how it stands."""
+        for body in told:
+            event = _events.decode(body)
+            self.board.heed(event)
+            if isinstance(event, e.TurnStarted):
+                self.known.turn = event.turn
+
+    # -- the one way in to the store
+
+    def post(
+        self,
+        events: list[e.Event],
+        rows: Iterable[RowChange] = (),
+        *,
+        lines: Sequence[Line] = (),
+        process: str | None = None,
+        line_no: int | None = None,
+        then: Then | None = None,
+    ) -> None:
+        """A fact: kept, then told, then ``then``. Never waits; while the disk is sick it is kept waiting, in order."""
+        rows = list(rows)
+        self._complete(events)
+        if self._heed(events):
+            self._new_status(events, rows, self.world.clock())
+        self._apply(rows)
+        self.world.store.post(
+            Entry(
+                session=self.id,
+                epoch=self.row.epoch,
+                events=events,
+                rows=rows,
+                lines=lines,
+                process=process,
+                line_no=line_no,
+                keep=True,
+                on_stored=self._on_stored if then is None else self._told_and(then),
+                on_failed=self.life.fenced,
+            )
+        )
+
+    async def wish(self, events: list[e.Event], rows: Iterable[RowChange] = (), *, lines: Sequence[Line] = ()) -> None:
+        """What a person asks for: stored now, or refused with ``StoreUnavailable`` and nothing happened."""
+        rows = list(rows)
+        self._complete(events)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def kept(stored: Stored) -> None:
+            self._heed(events)
+            self._apply(rows)
+            self._on_stored(stored)
+            if not done.done():
+                done.set_result(None)
+
+        def failed(error: Exception) -> None:
+            if not done.done():
+                done.set_exception(error)
+
+        self.world.store.post(
+            Entry(
+                session=self.id,
+                epoch=self.row.epoch,
+                events=events,
+                rows=rows,
+                lines=lines,
+                on_stored=kept,
+                on_failed=failed,
+            )
+        )
+        await done
+        self.settle()
+
+    def _complete(self, events: list[e.Event]) -> None:
+        now = self.world.clock()
+        for event in events:
+            event.session = self.id
+            event.at = event.at or now
+
+    def _heed(self, events: list[e.Event]) -> bool:
+        changed = False
+        for event in events:
+            changed = self.board.heed(event) or changed
+        return changed
+
+    def settle(self) -> None:
+        """Tell how it stands where that has changed without an event of its own."""
+        events: list[e.Event] = []
+        rows: list[RowChange] = []
+        self._new_status(events, rows, self.world.clock())
+        if events:
+            self.post(events, rows)
+
+    def _new_status(self, events: list[e.Event], rows: list[RowChange], now: float) -> None:
+        standing = self.board.standing
+        if (standing.status, standing.why) == (self.row.status, self.row.why):
+            return
+        events.append(e.StatusChanged(session=self.id, at=now, status=standing.status, why=standing.why))
+        rows.append(self.change(status=standing.status, why=standing.why, status_at=now, changed_at=now))
+        self.life.stands(standing.status)
+
+    def change(self, **values: Any) -> Change:
+        """A change of its own row; ``row`` follows when it is posted."""
+        return Change("session", {"id": self.id}, values, must=False)
+
+    def conversation_is(self, begun: Begun) -> Change:
+        self.begun = begun
+        return self.change(options=msgspec.json.encode(Kept(self.options, begun)))
+
+    def _apply(self, rows: Iterable[RowChange]) -> None:
+        for row in rows:
+            if isinstance(row, Change) and row.table == "session":
+                for name, value in row.set.items():
+                    setattr(self.row, name, value)
+
+    def _told_and(self, then: Then) -> Then:
+        def told(stored: Stored) -> None:
+            self._on_stored(stored)
+            then(stored)
+
+        return told
+
+    def _on_stored(self, stored: Stored) -> None:
+        if stored.bodies:
+            self.row.last_seq = stored.entry.events[-1].seq
+            self.world.told.stored(self.id, stored)
+
+    @property
+    def heard(self) -> bool:
+        return self.world.told.heard(self.id)
+
+    # -- what the wire brings besides plain events
+
+    def notice(self, notable: list[Notable], events: list[e.Event], now: float) -> list[RowChange]:
+        """Questions asked and withdrawn, prompts taken, turns ended: events are added, the rows that change are returned."""
+        rows: list[RowChange] = []
+        for one in notable:
+            match one:
+                case ControlRequest():
+                    rows += self.desk.opened(one, events, now)
+                case ControlCancelRequest():
+                    rows += self.desk.withdrawn(one.request_id, events)
+                case Result():
+                    rows += self._turn_ended(one, events, now)
+        if self.queue.sent:
+            rows += self.prompts.receipts(events, now)
+        if not self.begun.turns and any(isinstance(event, e.TurnStarted) for event in events):
+            rows.append(self.conversation_is(Begun(turns=True)))
+        rows += self._known_changed(events)
+        return rows
+
+    def _turn_ended(self, result: Result, events: list[e.Event], now: float) -> list[RowChange]:
+        at = next((index for index, event in enumerate(events) if isinstance(event, e.TurnEnded)), None)
+        rows = self.prompts.done(result.prompts, now, SeqOf(at) if at is not None else None)
+        usage = result.usage
+        if at is not None:
+            turn = TurnRow(
+                session=self.id, seq=0, model=self.known.model or "", folder=self.row.cwd, at=now,
+                process=self.wire.process if self.wire else None,
+                seconds=(result.duration_ms or 0) / 1000, cost_usd=result.cost_usd if result.total_cost_usd is not None else None,
+                input_tokens=usage.input_tokens if usage else 0, output_tokens=usage.output_tokens if usage else 0,
+                cache_read_tokens=(usage.cache_read_input_tokens or 0) if usage else 0,
+                cache_write_tokens=(usage.cache_creation_input_tokens or 0) if usage else 0,
+                prompts=list(result.prompts), failed=result.failed,
+            )  # fmt: skip
+            values = {name: getattr(turn, name) for name in turn.__struct_fields__} | {"seq": SeqOf(at)}
+            rows.append(Put("turn", values))
+        if not result.failed and self.row.tries:
+            rows.append(self.change(tries=0))
+        cost = (self.row.cost_usd or 0.0) + result.cost_usd
+        rows.append(self.change(cost_usd=cost, changed_at=now))
+        return rows
+
+    def _known_changed(self, events: list[e.Event]) -> list[RowChange]:
+        """What the row keeps of what the CLI told: its session id, mode, model, how full its context is."""
+        wire, row, values = self.wire, self.row, dict[str, Any]()
+        if wire is None:
+            return []
+        connection = wire.connection
+        if connection.session_id and connection.session_id != row.cli_session:
+            values["cli_session"] = connection.session_id
+            self.known.cli_session = connection.session_id
+            events.append(e.SessionChanged(cli_session=connection.session_id))
+        if connection.mode and connection.mode != row.mode:
+            values["mode"] = connection.mode
+        if self.known.model and self.known.model != row.model and any(isinstance(x, e.TurnStarted) for x in events):
+            values["model"] = self.known.model
+        if any(isinstance(event, e.TurnEnded) for event in events):
+            values["context_tokens"] = connection.context_tokens
+            values["context_window"] = self.known.context_window
+        return [self.change(**values)] if values else []
+
+    def after_line(self, events: list[e.Event]) -> None:
+        """What a line makes possible: the next prompt after a turn's end, sleep after a time of rest."""
+        if self.wire is not None and not self.wire.ready:
+            self.life.greeted_meanwhile(self.wire)
+        if any(isinstance(event, e.TurnEnded | e.TaskEnded) for event in events):
+            self.life.turn_ended()
+            self.pump()
+
+    def written(self, key: str) -> None:
+        self.desk.delivered(key)
+
+    def unwritten(self, key: str, why: str) -> None:
+        self.desk.not_delivered(key, why)
+        self.prompts.not_delivered(key, why)
+
+    # -- moving on
+
+    def pump(self) -> None:
+        """Hand over the next prompt if its time has come; start a process for it if there is none."""
+        if not self.queue or self.life.stopping:
+            return
+        if self.wire is None:
+            self.life.start_soon()
+        elif self.wire.ready and self.wire.connection.idle and self.world.slots.take(self.id, self.pump):
+            self.prompts.hand_over(self.queue.waiting[0])
+
+    @property
+    def under_way(self) -> bool:
+        """Is a turn running, or a prompt on its way?"""
+        wire = self.wire
+        return wire is not None and not wire.connection.idle
+
+    def living(self) -> Wire:
+        """The process to ask. Raises ``Conflict`` in words when there is none."""
+        if self.wire is None or not self.wire.ready:
+            raise Conflict("this session has no process now; wake it, or send a prompt", code="asleep")
+        return self.wire
+
+    async def request(self, subtype: str, fields: dict[str, Any] | None = None, within: float = 30.0) -> dict[str, Any]:
+        """Any control request to the living process."""
+        try:
+            return await self.living().request(subtype, fields, within)
+        except LocalProtocolError as error:
+            raise UsageError(str(error)) from None
+        except SessionGone as error:
+            raise Conflict(f"the process ended before it answered: {error.why}", code="process_ended") from None
+
+    async def interrupt(self, who: Principal) -> None:
+        """Heard when the CLI answers; the turn's end follows by itself."""
+        if self.wire is not None:
+            await self.request("interrupt", within=15.0)
+
+
+_events = msgspec.json.Decoder(e.AnyEvent)
+
+STANDING = ("session_created", "process_started", "process_ended", "turn_started", "turn_ended", "failed", "stop_rung",
+            "rate_limit_changed", "link_lost", "link_restored", "prompt_lost", "prompt_failed")  # fmt: skip
+"""Kinds of events that say how a session stands."""
+
+WAITING = ("queued", "sent", "taken")
+"""States of prompts that a loaded session must know."""

@@ -1,0 +1,65 @@
+"""A process that an earlier life of the hub started: its conversation is rebuilt from stored lines, then heard on.
+
+Refuses to say anything twice: what was kept as said and never reached the CLI is written under the key it had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..protocol.connection import Connection
+from ..protocol.versions import parse_version
+from ..store.rows import ProcessRow
+from ..transports.runner import ProcessReport
+from .known import Known
+from .translate import Translator
+from .wire import ANSWERABLE, Wire, key_of
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+async def take_over(session: Session, process: ProcessRow, report: ProcessReport) -> None:
+    """The session hears its process again, from the line after the last that is stored; an end that came meanwhile too."""
+    world = session.world
+    wire, said = await _rebuilt(session, process)
+    keys = await world.link.keys(process.id)
+    wire.written_keys = keys & said.keys()
+    wire.unconfirmed = {key: raw for key, raw in said.items() if key not in keys}
+    session.wire, session.process = wire, process
+    wire.ready = wire.connection.initialize_response is not None
+    session.life.took_over(wire)
+    for key in wire.written_keys:
+        session.written(key)
+    world.link.attach(process.id, report.stored, wire)
+    wire.write_again()
+    wire.flush()
+    if wire.ready:
+        session.life.ready(wire)
+
+
+async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[str, bytes]]:
+    """The conversation as it was, and what we said in it by key."""
+    world, row = session.world, session.row
+    connection = Connection(new_id=world.new_uuid, version=parse_version(process.version), lazy=True, answerable=ANSWERABLE)
+    translator = Translator(session.id, process.id, row.cwd, Known())
+    wire = Wire(session, process.id, connection, translator)
+    said: dict[str, bytes] = {}
+    session.board.starting()
+    session.board.ready()
+    async for line in world.store.conversation(process.id):
+        if line.dir == "in":
+            wire.said = line.n
+            said[key_of(line.raw)] = line.raw + b"\n"
+            connection.replay(line.raw)
+            continue
+        wire.heard = line.n
+        for message in connection.receive_data(line.raw + b"\n"):
+            for event in translator.events(message, line.n, line.at):
+                session.board.heed(event)
+    connection.take_notable()
+    translator.known.turn += session.known.turn
+    translator.known.cost_usd = session.known.cost_usd
+    session.known = translator.known
+    session.desk.tell_board()
+    return wire, said

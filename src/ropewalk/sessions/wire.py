@@ -1,0 +1,224 @@
+"""One process's conversation: its numbered lines in, entries for the store out, our lines down with their keys.
+
+Three beats for each line: feed the Connection, flush what it owes, tell. Refuses to wait for anything: it is called by the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..errors import LinkBroken, RopewalkError, SessionGone
+from ..events import events as e
+from ..protocol.connection import Connection
+from ..store.base import Entry, Line, Stored
+from ..transports.base import End
+from .live import Live
+from .translate import Translator
+
+if TYPE_CHECKING:
+    from ..protocol.control import ControlRequest
+    from .session import Session
+
+STREAM = b'{"type":"stream_event"'
+ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
+"""Questions that people answer. All others are refused at once: the CLI would wait for ever."""
+
+
+class Wire:
+    """A ``LinesReceiver``. ``heard``: the last line that is stored; what a runner says again up to there is not news."""
+
+    def __init__(self, session: Session, process: str, connection: Connection, translator: Translator) -> None:
+        self._session, self._world = session, session.world
+        self.process, self.connection, self.translator = process, connection, translator
+        self.live = Live(session)
+        self.heard = 0
+        self.said = 0
+        """How many lines we have said."""
+        self.ready = False
+        """It has answered our initialize."""
+        self.unconfirmed: dict[str, bytes] = {}
+        """Writes that the runner has not confirmed: said again when its link is back; a key is written once."""
+        self.written_keys: set[str] = set()
+        self.last_sign = asyncio.get_running_loop().time()
+        self.over = False
+        self._keeps_deltas = session.options.keep_stream_events or self._world.config.keep_stream_events
+        self._open_from: int | None = None  # the first delta line of a block that is not finished: acknowledged with its end
+        self._stored = 0
+        self._acknowledged = 0
+        self._ack_due = False
+
+    # -- what came
+
+    def lines(self, first: int, data: bytes) -> None:
+        now = self._world.clock()
+        self.last_sign = asyncio.get_running_loop().time()
+        for number, raw in enumerate(data.split(b"\n")[:-1], first):
+            if raw.startswith(STREAM):
+                self._delta(number, raw, now)
+            elif number > self.heard:
+                self._line(number, raw, now)
+
+    def _delta(self, number: int, raw: bytes, now: float) -> None:
+        """A piece of a block under way: told live, and kept only where that is asked for."""
+        told: list[e.Event] = []
+        for message in self.connection.receive_data(raw + b"\n"):
+            told += self.translator.events(message, number, now)
+        if self._open_from is None:
+            self._open_from = number
+        durable = [event for event in told if not isinstance(event, e.LiveEvent)]
+        if len(durable) != len(told):
+            self.live.add([event for event in told if isinstance(event, e.LiveEvent)])
+        if number > self.heard and (durable or self._keeps_deltas):
+            lines = [Line(self.process, "out", number, now, raw)] if self._keeps_deltas else []
+            self._session.post(durable, lines=lines, process=self.process, line_no=number, then=self._on_stored)
+
+    def _line(self, number: int, raw: bytes, now: float) -> None:
+        connection, session = self.connection, self._session
+        events: list[e.Event] = []
+        for message in connection.receive_data(raw + b"\n"):
+            events += self.translator.events(message, number, now)
+        rows = session.notice(connection.take_notable(), events, now)
+        self._open_from = None
+        self.live.superseded(events)
+        lines = [Line(self.process, "out", number, now, raw)]
+        session.post(events, rows, lines=lines, process=self.process, line_no=number, then=self._on_stored)
+        self.flush()
+        session.after_line(events)
+
+    def dropped(self, first: int, count: int, size: int, beginning: bytes, why: str) -> None:
+        head = beginning[:200].decode("utf-8", "replace")
+        event = e.LineDropped(size=size, head=head, process=self.process, line=first)
+        self._session.post([event], process=self.process, line_no=first, then=self._on_stored)
+
+    def written(self, key: str) -> None:
+        self.unconfirmed.pop(key, None)
+        if key not in self.written_keys:
+            self.written_keys.add(key)
+            self._session.written(key)
+
+    def unwritten(self, key: str, why: str) -> None:
+        self.unconfirmed.pop(key, None)
+        self._session.unwritten(key, why)
+
+    def rung(self, name: str) -> None:
+        self._session.life.rung(name)
+
+    def held(self, why: str) -> None:
+        if why:
+            self._session.post([e.Warned(text=f"The runner waits with this session's output: {why}", code="held")])
+
+    def ended(self, end: End, last: int) -> None:
+        if not self.over:
+            self.over = True
+            self.live.close()
+            self.connection.close(SessionGone(end.why, end.code, end.stderr))
+            self._session.life.ended(self, end)
+
+    # -- what we say
+
+    def flush(self) -> None:
+        """Write what the Connection owes, at once; kept beside it. For what must be kept first: ``take`` and ``write``."""
+        data = self.connection.data_to_send()
+        if not data or self.over:
+            return
+        lines = []
+        for raw in data.splitlines(keepends=True):
+            lines.append(self.line_said(raw))
+            self.write(key_of(raw), raw)
+        self._session.post([], lines=lines)
+
+    def take(self) -> bytes:
+        """What was queued last, to be stored before it is written."""
+        return self.connection.data_to_send()
+
+    def line_said(self, raw: bytes) -> Line:
+        self.said += 1
+        return Line(self.process, "in", self.said, self._world.clock(), raw.rstrip(b"\n"))
+
+    def write(self, key: str, data: bytes) -> None:
+        """Once per key, whatever happens to the link meanwhile."""
+        if self.over:
+            return
+        self.unconfirmed[key] = data
+        try:
+            self._world.link.write(self.process, key, data)
+        except LinkBroken:
+            return  # said again when the runner is heard again
+
+    def write_again(self) -> None:
+        """The runner is heard again: what it did not confirm is said again, under the same keys."""
+        for key, data in list(self.unconfirmed.items()):
+            self.write(key, data)
+
+    async def request(self, subtype: str, fields: Mapping[str, Any] | None = None, within: float = 30.0) -> dict[str, Any]:
+        """A control request. Raises ``RequestFailed``, ``RequestTimedOut`` or ``SessionGone``."""
+        outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+        def told(answer: dict[str, Any] | RopewalkError) -> None:
+            if outcome.done():
+                return
+            if isinstance(answer, RopewalkError):
+                outcome.set_exception(answer)
+            else:
+                outcome.set_result(answer)
+
+        request_id = self.connection.send_request(subtype, fields or {}, told)
+        self.flush()
+        try:
+            return await asyncio.wait_for(asyncio.shield(outcome), within)
+        except TimeoutError:
+            self.connection.give_up(request_id, f"no answer within {within:g} s")
+            return await outcome
+        finally:
+            if not outcome.done():
+                outcome.cancel()
+
+    # -- receipts for the runner
+
+    def _on_stored(self, stored: Stored) -> None:
+        number = stored.entry.line_no
+        if number is not None and number > self._stored:
+            self._stored = number
+            if not self._ack_due:
+                self._ack_due = True
+                asyncio.get_running_loop().call_soon(self._acknowledge)
+
+    def _acknowledge(self) -> None:
+        """An open block's pieces are not stored: the runner keeps them until the block is, so that a new hub hears them again."""
+        self._ack_due = False
+        safe = self._stored if self._open_from is None else min(self._stored, self._open_from - 1)
+        if safe > self._acknowledged and not self.over:
+            self._acknowledged = safe
+            self._world.link.stored(self.process, safe)
+
+
+class _Key(msgspec.Struct):
+    uuid: str = ""
+    request_id: str = ""
+    response: _Inner | None = None
+
+
+class _Inner(msgspec.Struct):
+    request_id: str = ""
+
+
+_keys = msgspec.json.Decoder(_Key)
+
+
+def key_of(line: bytes) -> str:
+    """The opaque name under which a line of ours is written once: a prompt's uuid, a request's or an answer's id."""
+    found = _keys.decode(line)
+    if found.response is not None:
+        return f"answer:{found.response.request_id}"
+    return found.request_id or found.uuid or line[:200].decode("utf-8", "replace")
+
+
+def answer_key(request: ControlRequest) -> str:
+    return f"answer:{request.request_id}"
+
+
+__all__ = ["ANSWERABLE", "Entry", "Wire", "answer_key", "key_of"]
