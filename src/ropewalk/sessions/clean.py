@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..events.events import TEXT_LIMIT, Event
+from msgspec import Struct
+
+from ..events.events import TEXT_LIMIT
 
 DEEPEST = 64
 """Levels of nesting that an event keeps; the line has the rest. Readers of JSON give up at a few hundred."""
@@ -74,9 +76,9 @@ def shortened(value: Any, depth: int = 8) -> Any:
     return value
 
 
-def scrub(event: Event) -> None:
+def scrub(struct: Struct) -> None:
     """All texts of an event made of whole characters, in place."""
-    for name in event.__struct_fields__:
-        value = getattr(event, name)
+    for name in struct.__struct_fields__:
+        value = getattr(struct, name)
         if isinstance(value, str | dict | list):
-            setattr(event, name, harmless(value))
+            setattr(struct, name, harmless(value))
