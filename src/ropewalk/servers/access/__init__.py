@@ -1,17 +1,19 @@
 """Who is at the door: tokens, one-time codes, roles, where a request says it comes from. Refuses to know what is behind it.
 
-A row of a token, as ``HubCalls.put_token`` gets it (``change_token`` sets the same names; texts, numbers and None only)::
+A token's row has the names of ``HubCalls.put_token``'s table: id, hash (sha256 of the secret, hex; the secret is kept nowhere),
+name, kind, roles, uses_left, created_at, seen_at, expires_at, revoked_at. Kinds:
 
-    id          our name for it (events.ids)
-    hash        sha256 of the secret, hex; the secret itself is kept nowhere
-    name        whose, or which device, in a person's words
-    roles       "watch prompt answer admin", separated by spaces
-    kind        owner (the file of this machine's user), device (a browser's cookie), program, code (signs one device in, once)
-    created_at  last_seen  expires_at  used_at  revoked_at      seconds since 1970, or None
+    owner    the file of this machine's user, for the terminal
+    browser  a signed-in device's cookie
+    api      a program's token
+    code     signs one device in, once
 
-``change_token(id, used_at=…)`` must be refused (False) for a row whose ``used_at`` or ``revoked_at`` is set: a code works once.
+``change_token(id, uses_left=0)`` is refused (False) where ``uses_left`` is 0 already: a code works once.
 """
 
-from .keys import Access, open_access
+from .keys import Access, Key, open_access
+from .names import Names
+from .secrets import check_folder
+from .slowdown import Slowdown
 
-__all__ = ["Access", "open_access"]
+__all__ = ["Access", "Key", "Names", "Slowdown", "check_folder", "open_access"]

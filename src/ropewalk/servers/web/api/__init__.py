@@ -1,0 +1,14 @@
+"""The routes, by noun. Each says which role it needs; none does more than ask the hub. The table is ``HANDLERS``."""
+
+from __future__ import annotations
+
+from .devices import DEVICES
+from .page import PAGE
+from .prompts import PROMPTS
+from .questions import QUESTIONS
+from .reports import REPORTS
+from .sessions import SESSIONS
+from .steering import STEERING
+from .watching import WATCHING
+
+HANDLERS = [*SESSIONS, *WATCHING, *PROMPTS, *STEERING, *QUESTIONS, *REPORTS, *DEVICES, *PAGE]
