@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import StructConfig
 
 from ropewalk.store.rows import TABLES, SessionRow, TableRow
 
@@ -36,6 +37,9 @@ class EventLike(Protocol):
     session: str
     seq: int
     at: float
+
+    @property
+    def __struct_config__(self) -> StructConfig: ...
 
 
 # --- what can be written -------------------------------------------------------------------------------------------------
