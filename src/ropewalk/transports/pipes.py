@@ -34,13 +34,19 @@ class PipeReader:
         self._loop, self._fd, self._size = loop, fd, size
         self._on_bytes, self._on_closed = on_bytes, on_closed
         self.reads = 0
-        os.set_blocking(fd, False)
+        if fd >= 0:
+            os.set_blocking(fd, False)
         self._reading = False
         self.resume()
 
     @property
     def is_open(self) -> bool:
         return self._fd >= 0
+
+    @property
+    def descriptor(self) -> int:
+        """-1 when it is closed."""
+        return self._fd
 
     def pause(self) -> None:
         if self._reading:
@@ -88,9 +94,20 @@ class PipeWriter:
         self._loop, self._fd = loop, fd
         self._queue: bytearray | None = None
         self._lost = 0
-        self._closing = False
+        self._closing = fd < 0
         self._handover = Handover()
-        os.set_blocking(fd, False)
+        if fd >= 0:
+            os.set_blocking(fd, False)
+
+    @property
+    def descriptor(self) -> int:
+        """-1 when it is closed."""
+        return self._fd
+
+    @property
+    def queued(self) -> bytes:
+        """What was sent and not taken: whoever inherits the descriptor sends it first."""
+        return bytes(self._queue or b"")
 
     @property
     def closing(self) -> bool:

@@ -20,12 +20,14 @@ from ropewalk.transports.exit_watch import ExitWatch, open_pidfd
 from ropewalk.transports.ladder import Graces, Ladder
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.pipes import READ_SIZE, PipeReader, PipeWriter
-from ropewalk.transports.spawn import spawn
+from ropewalk.transports.spawn import Child, spawn
 from ropewalk.transports.tail import StderrTail
 
 
 class Process:
-    """Started by being made. ``on_output`` and ``on_end`` are called from the loop; ``on_end`` once, last of all.
+    """Started by being made, unless it is a ``child`` that an earlier program of this process started.
+
+    ``on_output`` and ``on_end`` are called from the loop; ``on_end`` once, last of all.
 
     ``close_input`` says what the first rung of a stop does: close stdin, unless a link has something better.
     Raises what ``spawn`` raises; then nothing is left behind. Whoever made it calls ``stop`` in the end, also after a crash: the
@@ -61,10 +63,11 @@ class Process:
         close_input: Callable[[], None] | None = None,
         read_size: int = READ_SIZE,
         graces: Graces | None = None,
+        child: Child | None = None,
     ) -> None:
         self._loop = loop = asyncio.get_running_loop()
-        child = spawn(launch)
-        self._popen, self.pid = child.popen, child.popen.pid
+        child = child or spawn(launch)
+        self._popen, self.pid = child.popen, child.pid
         self._on_end, self._close_input = on_end, close_input
         self._graces = graces or Graces()
         self.code: int | None = None
@@ -79,12 +82,24 @@ class Process:
         self._ladder = Ladder(self, self._graces)
         self._watch = ExitWatch(loop, self.pid, self._exited)
 
+    def child(self) -> Child:
+        """As it would have to be handed to the next program of this process."""
+        return Child(None, self.pid, self.input.descriptor, self.output.descriptor, self._stderr.descriptor)
+
+    def feed_tail(self, lines: tuple[str, ...]) -> None:
+        """Last words that an earlier program of this process heard."""
+        self._tail.feed("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+
     def stderr_tail(self) -> tuple[str, ...]:
         return self._tail.lines()
 
     def session_gone(self) -> SessionGone:
         """What every caller gets who comes too late."""
         return session_gone(self.end, self._tail.lines())
+
+    @property
+    def stopping(self) -> bool:
+        return self._ladder.begun
 
     async def stop(self, *, patience: float = 10.0, on_rung: Callable[[str], None] | None = None) -> End:
         """Climb the ladder. Returns when nothing of it is left; raises ``LinkBroken`` if a process can't be ended."""
@@ -120,7 +135,9 @@ class Process:
             self._read_rest_and_finish()
 
     def _exited(self, code: int | None) -> None:
-        self.code = self._popen.returncode = code  # else Popen warns that it was never waited for
+        self.code = code
+        if self._popen is not None:
+            self._popen.returncode = code  # else Popen warns that it was never waited for
         self.relatives.root_is_gone()
         self.gone.set_result(None)
         until = self._loop.time() + self._graces.quiet_at_most

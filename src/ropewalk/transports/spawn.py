@@ -15,9 +15,13 @@ from ropewalk.transports.parent_death import die_with_parent
 
 
 class Child(NamedTuple):
-    """A running child. Whoever has it must reap it (and then set ``popen.returncode``) and close the three ends."""
+    """A running child. Whoever has it must reap it (and then set ``popen.returncode``) and close the three ends.
 
-    popen: subprocess.Popen[bytes]
+    ``popen`` is None for one that an earlier program of this process started: it has re-executed itself. An end of -1 is closed.
+    """
+
+    popen: subprocess.Popen[bytes] | None
+    pid: int
     stdin: int
     stdout: int
     stderr: int
@@ -44,7 +48,7 @@ def spawn(launch: Launch) -> Child:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise _blame(error, launch) from error
-    return Child(popen, *ours)
+    return Child(popen, popen.pid, *ours)
 
 
 @contextmanager

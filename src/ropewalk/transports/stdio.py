@@ -10,6 +10,7 @@ from ropewalk.transports.ladder import Graces
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.pipes import READ_SIZE, PipeWriter
 from ropewalk.transports.process import Process
+from ropewalk.transports.spawn import Child
 
 NEVER_STARTED = End(None, "stopped before it was started")
 
@@ -21,10 +22,13 @@ class StdioTransport:
     What is in the pipe when the CLI exits is handed over even while paused (a pipe holds 64 KiB): the end comes after it.
     """
 
-    __slots__ = ("_end", "_graces", "_input", "_launch", "_process", "_read_size")
+    __slots__ = ("_child", "_end", "_graces", "_input", "_launch", "_process", "_read_size")
 
-    def __init__(self, launch: Launch, *, read_size: int = READ_SIZE, graces: Graces | None = None) -> None:
-        self._launch, self._read_size, self._graces = launch, read_size, graces
+    def __init__(
+        self, launch: Launch, *, read_size: int = READ_SIZE, graces: Graces | None = None, child: Child | None = None
+    ) -> None:
+        """``child``: not to be started but taken over, from an earlier program of this process."""
+        self._launch, self._read_size, self._graces, self._child = launch, read_size, graces, child
         self._process: Process | None = None
         self._input: PipeWriter | None = None
         self._end: End | None = None
@@ -41,6 +45,11 @@ class StdioTransport:
     def unsent(self) -> int:
         return 0 if self._input is None else self._input.unsent
 
+    @property
+    def process(self) -> Process | None:
+        """None before the start."""
+        return self._process
+
     async def start(self, receiver: Receiver) -> None:
         """Start the CLI. Raises ``FolderMissing``, ``CliNotFound`` or another ``UsageError``, or ``LinkBroken``."""
         if self._process is not None:
@@ -53,6 +62,7 @@ class StdioTransport:
             on_end=receiver.ended,
             read_size=self._read_size,
             graces=self._graces,
+            child=self._child,
         )
         self._input = self._process.input
 
