@@ -166,9 +166,7 @@ class Feed:
             if not await self._has_room(ear):
                 return
             page = await self._read(ear.session, ear.at, PAGE)
-            if ear.closed:
-                return
-            if page:
+            if page and not ear.closed:
                 ear.at = page[-1][0]
                 self.told += len(page)
                 ear.listener.told(ear.session, page)

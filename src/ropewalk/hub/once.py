@@ -94,7 +94,7 @@ class Once:
         key = (row.principal, row.client_id)
         if under_way := self._under_way.get(key):
             _same(under_way[0], row.body_hash)
-            return await asyncio.shield(under_way[1])  # type: ignore[return-value]
+            return await asyncio.shield(under_way[1])  # type: ignore[arg-type]
         done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._under_way[key] = (row.body_hash, done)
         try:

@@ -5,7 +5,7 @@ Refuses to send one twice by itself: what may have been delivered is lost when i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,8 +33,10 @@ class Prompts:
 
     # -- people
 
-    async def queue(self, who: Principal, command: c.Prompt, rows: Iterable[RowChange] = ()) -> PromptRow:
-        """Stored when this returns; handed over when its time comes. ``rows`` go in with it."""
+    async def queue(
+        self, who: Principal, command: c.Prompt, beside: Callable[[str], Iterable[RowChange]] = lambda prompt: ()
+    ) -> PromptRow:
+        """Stored when this returns; handed over when its time comes. ``beside``: rows that go in with it, by its id."""
         session, world = self._session, self._session.world
         content = content_of(command.text, command.content)
         row = PromptRow(
@@ -47,7 +49,7 @@ class Prompts:
             when=command.when, by=row.by, door=row.door,
         )  # fmt: skip
         changed = session.change(last_prompt=row.text[:200], changed_at=row.queued_at)
-        await session.wish([event], [put(row), changed, *rows])
+        await session.wish([event], [put(row), changed, *beside(row.id)])
         session.queue.add(row)
         session.life.wanted_again()
         self._begin(row)

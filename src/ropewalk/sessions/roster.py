@@ -101,7 +101,9 @@ class Roster:
         """What became of the process that this session's row names."""
         process = session.row.process
         reports = self._reports
-        if reports is None or process is None:
+        if process is None:
+            return
+        if reports is None:
             session.board.reachable(False, session.row.runner)
             session.settle()
             return

@@ -302,6 +302,15 @@ class Session:
         except SessionGone as error:
             raise Conflict(f"the process ended before it answered: {error.why}", code="process_ended") from None
 
+    def set_environment(self, variables: dict[str, str]) -> None:
+        """For later tools of the living process. Raises ``UsageError`` on CLIs that would ignore it."""
+        wire = self.living()
+        try:
+            wire.connection.send_environment(variables)
+        except LocalProtocolError as error:
+            raise UsageError(str(error)) from None
+        wire.flush()
+
     async def interrupt(self, who: Principal) -> None:
         """Heard when the CLI answers; the turn's end follows by itself."""
         if self.wire is not None:

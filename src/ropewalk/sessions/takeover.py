@@ -50,7 +50,7 @@ async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[st
     async for line in world.store.conversation(process.id):
         if line.dir == "in":
             wire.said = line.n
-            said[key_of(line.raw)] = line.raw + b"\n"
+            said[key_of(line.raw, line.n)] = line.raw + b"\n"
             connection.replay(line.raw)
             continue
         wire.heard = line.n

@@ -14,13 +14,12 @@ import msgspec
 from ..errors import LinkBroken, RopewalkError, SessionGone
 from ..events import events as e
 from ..protocol.connection import Connection
-from ..store.base import Entry, Line, Stored
+from ..store.base import Line, Stored
 from ..transports.base import End
 from .live import Live
 from .translate import Translator
 
 if TYPE_CHECKING:
-    from ..protocol.control import ControlRequest
     from .session import Session
 
 STREAM = b'{"type":"stream_event"'
@@ -128,7 +127,7 @@ class Wire:
         lines = []
         for raw in data.splitlines(keepends=True):
             lines.append(self.line_said(raw))
-            self.write(key_of(raw), raw)
+            self.write(key_of(raw, self.said), raw)
         self._session.post([], lines=lines)
 
     def take(self) -> bytes:
@@ -209,16 +208,9 @@ class _Inner(msgspec.Struct):
 _keys = msgspec.json.Decoder(_Key)
 
 
-def key_of(line: bytes) -> str:
-    """The opaque name under which a line of ours is written once: a prompt's uuid, a request's or an answer's id."""
+def key_of(line: bytes, number: int) -> str:
+    """The opaque name under which a line of ours is written once: a prompt's uuid, a request's or an answer's id, its number."""
     found = _keys.decode(line)
     if found.response is not None:
         return f"answer:{found.response.request_id}"
-    return found.request_id or found.uuid or line[:200].decode("utf-8", "replace")
-
-
-def answer_key(request: ControlRequest) -> str:
-    return f"answer:{request.request_id}"
-
-
-__all__ = ["ANSWERABLE", "Entry", "Wire", "answer_key", "key_of"]
+    return found.request_id or found.uuid or f"line:{number}"

@@ -1,0 +1,52 @@
+"""One watcher with few knobs: silent sessions, limits that end, a claude that was missing. A sleep of ours is no stall."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..sessions.roster import Roster
+from ..sessions.session import Session
+from .claude import Claude
+
+TICK = 2.0
+LATE = 3.0
+"""A tick this late means that we were stopped, or the machine slept: nobody else was silent meanwhile."""
+
+SILENT = ("starting", "thinking")
+"""States in which a CLI should give a sign now and then. A tool, a person, a limit or background work may take all night."""
+
+
+class Watch:
+    def __init__(self, roster: Roster, claude: Claude) -> None:
+        self._roster, self._claude = roster, claude
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(TICK)
+            slept = loop.time() - before > TICK + LATE
+            if self._claude.found is None:
+                await self._look()
+            now = self._roster.world.clock()
+            for session in list(self._roster.awake.values()):
+                self._look_at(session, loop.time(), now, slept)
+
+    async def _look(self) -> None:
+        if await self._claude.look():
+            for session in list(self._roster.awake.values()):
+                if session.row.status == "failed" and session.queue:
+                    session.life.wanted_again()
+                    session.pump()
+
+    def _look_at(self, session: Session, now: float, clock: float, slept: bool) -> None:
+        wire = session.wire
+        if wire is None:
+            return
+        if slept:
+            wire.last_sign = now
+        silent = now - wire.last_sign
+        stalled = session.row.status in SILENT and silent > self._roster.world.config.stall_after
+        session.board.stalled(clock - silent if stalled else None)
+        session.board.passed(clock)
+        session.settle()
