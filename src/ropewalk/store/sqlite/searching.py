@@ -1,7 +1,7 @@
 """Search: words to a safe FTS5 query, hits read back from their events, the index filled in slices. Refuses FTS5's own syntax.
 
-The index is filled by the writer when it has nothing else to do, at least once a second: with the events of a flood it would
-cost several times what storing them costs. ``counter.indexed`` says how far it is, in the same transaction.
+The index is filled by the writer in slices of a few milliseconds between commits, without a pause when nothing else comes. In
+the commits themselves it would cost more than storing does. ``counter.indexed`` says how far it is, in the same transaction.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def refusal(error: Exception, path: str) -> str:
     """Why a file is not opened at all."""
     if "no such module" in str(error):
         return "this Python's SQLite has no full-text search (FTS5); use another Python"
-    state, words = diagnose(error, path)
-    if state == "corrupt" or isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+    state, _ = diagnose(error, path)
+    if state == "corrupt":
         return f"{path} is damaged ({error}); keep a copy of it, then run `ropewalk doctor --salvage`"
     told = {
         "full": f"the disk that holds {path} is full; free some space, then start again",

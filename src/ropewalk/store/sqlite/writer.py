@@ -30,7 +30,8 @@ BATCH_ENTRIES, BATCH_BYTES = 512, 2 * 1024 * 1024
 RETRY_FIRST, RETRY_MOST = 0.05, 1.0
 LOOK_EVERY = 2.0
 """Seconds without a commit after which the file is looked after all the same."""
-INDEX_AFTER_IDLE, INDEX_AT_LEAST_EVERY = 0.05, 1.0
+INDEX_PAUSE, INDEX_PAUSE_IN_FLOOD = 0.05, 0.5
+"""Seconds between two slices of the search index while entries come; with none coming it is filled without a pause."""
 
 
 class Task(Struct):
@@ -79,7 +80,7 @@ class Writer:
     def _run(self) -> None:
         idle = False
         while not self._closing:
-            batch = self._take(LOOK_EVERY if not self._index.due else 0 if idle else INDEX_AFTER_IDLE)
+            batch = self._take(LOOK_EVERY if not self._index.due else 0 if idle else INDEX_PAUSE)
             idle = not batch
             try:
                 if batch:
@@ -141,8 +142,9 @@ class Writer:
             self._ears.done(task, result)
 
     def _index_some(self, idle: bool) -> None:
-        if self._index.due and (idle or time.monotonic() > self._next_index):
-            self._next_index = time.monotonic() + INDEX_AT_LEAST_EVERY
+        now = time.monotonic()
+        if self._index.due and (idle or now > self._next_index):
+            self._next_index = now + (INDEX_PAUSE if self._queue.empty() else INDEX_PAUSE_IN_FLOOD)
             self._index.work(self._hold.connection)
 
     # --- sick
