@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import UsageError
 from . import pages
+from .hub_app import hub_commands
 
 NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -62,10 +63,18 @@ Flag = Annotated[bool, typer.Option()]
 
 
 @app.callback(invoke_without_command=True)
-def nothing(ctx: typer.Context) -> None:
-    """Bare ``ropewalk``: a short help."""
+def nothing(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+    color: Annotated[str, typer.Option()] = "auto",
+    ascii_only: Annotated[bool, typer.Option("--ascii")] = False,
+) -> None:
+    """Bare ``ropewalk``: what needs me, what is at work."""
     if ctx.invoked_subcommand is None:
-        typer.echo(pages.MAIN, nl=False)
+        from .verbs.asking import ask_hub  # noqa: PLC0415 - a help page does not wait for it
+        from .verbs.lists import overview  # noqa: PLC0415 - the same
+
+        raise typer.Exit(ask_hub(overview, as_json=as_json, color=color, ascii_only=ascii_only))
 
 
 @app.command(cls=Page)
@@ -85,7 +94,7 @@ def run(
     mode: Annotated[str, typer.Option()] = "default",
     allow: Words = None,
     deny: Words = None,
-    on_question: Annotated[str, typer.Option()] = "fail",
+    on_question: Text = None,
     no_input: Annotated[bool, typer.Option("--no-input")] = False,
     max_turns: Annotated[int | None, typer.Option(min=1)] = None,
     max_budget_usd: Annotated[float | None, typer.Option(min=0)] = None,
@@ -98,11 +107,15 @@ def run(
     color: Annotated[str, typer.Option()] = "auto",
     ascii_only: Annotated[bool, typer.Option("--ascii")] = False,
 ) -> None:
-    """One prompt to its end. There is no hub yet, so ``--no-hub`` is how it always runs."""
-    from .begin import begin_run  # noqa: PLC0415 - a help page does not wait for it
+    """One prompt to its end, through the hub or without it."""
+    words = {name: value for name, value in locals().items() if name != "no_hub"}
+    if no_hub:
+        from .begin import begin_run  # noqa: PLC0415 - a help page does not wait for it
 
-    words = {name: value for name, value in locals().items() if name not in ("begin_run", "no_hub")}
-    raise typer.Exit(begin_run(**words))
+        raise typer.Exit(begin_run(**words))
+    from .relay.begin import begin_hub_run  # noqa: PLC0415 - the same
+
+    raise typer.Exit(begin_hub_run(**words))
 
 
 @app.command(cls=Page)
@@ -173,3 +186,6 @@ def show_help(topic: Annotated[list[str] | None, typer.Argument()] = None) -> No
     if name not in pages.PAGES:
         raise UsageError(no_such(name, list(pages.PAGES), "ropewalk help").replace("command", "page"))
     typer.echo(pages.PAGES[name], nl=False)
+
+
+hub_commands(app, Page, Pages)

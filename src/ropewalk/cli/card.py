@@ -28,8 +28,11 @@ class Card:
     """The lines of one question. ``given`` is what would run: the input as asked, or a person's own version."""
 
     def __init__(
-        self, screen: Screen, question: Question, folder: str, given: Mapping[str, Any] | None = None, agent: str = ""
-    ) -> None:
+        self, screen: Screen, question: Question, folder: str, given: Mapping[str, Any] | None = None, agent: str = "",
+        far: bool = False,
+    ) -> None:  # fmt: skip
+        """``far``: its files are on another machine, so nothing is compared with those of this one."""
+        self.far = far
         self.screen, self.question, self.folder, self.agent = screen, question, folder, agent
         self.given = question.input if given is None else given
         self.own = given is not None
@@ -52,7 +55,7 @@ class Card:
             return [*self._text(raw), *self._warn("this input could not be read; it is shown as it came")]
         if name == "Bash":
             return self._bash()
-        if name in EDITS and (change := change_of(name, self.given, self.folder)) is not None:
+        if name in EDITS and not self.far and (change := change_of(name, self.given, self.folder)) is not None:
             return self._change(change)
         if name == "WebFetch":
             return self._fetch()
@@ -69,7 +72,7 @@ class Card:
         if name == "Bash":
             return "Run a command in the background?" if given.get("run_in_background") else "Run a command?"
         if name in EDITS:
-            change = change_of(name, given, self.folder)
+            change = None if self.far else change_of(name, given, self.folder)
             return f"{change.verb if change else 'Change'} {self._words(where)}?"
         if name == "WebFetch":
             return f"Fetch a page from {self._words(_host(given))}?"

@@ -5,15 +5,30 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ..errors import CliNotFound, RequestTimedOut, RopewalkError, SessionGone, UsageError
+from ..errors import (
+    AlreadyAnswered,
+    CliNotFound,
+    HubError,
+    HubUnreachable,
+    NotAllowed,
+    NotFound,
+    RequestTimedOut,
+    RopewalkError,
+    SessionGone,
+    UsageError,
+)
 from ..transports.environment import API_KEY
 
-DONE, FAILED, USAGE, UNANSWERED, NO_CLAUDE, TIMED_OUT, INTERRUPTED = 0, 1, 2, 6, 8, 9, 130
+DONE, FAILED, USAGE, UNREACHABLE, NOT_FOUND, NOT_ALLOWED, UNANSWERED, ANSWERED, NO_CLAUDE, TIMED_OUT = range(10)
+INTERRUPTED = 130
 READER_GONE = 141
 """Whoever read our stdout has left: as if SIGPIPE had ended us."""
 
 INSTALL = "npm install -g @anthropic-ai/claude-code"
 SIGN_IN = "authentication_failed"
+OF_HUB: tuple[tuple[type[HubError], int], ...] = (
+    (HubUnreachable, UNREACHABLE), (NotFound, NOT_FOUND), (NotAllowed, NOT_ALLOWED), (AlreadyAnswered, ANSWERED),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,11 @@ def complaint_of(error: RopewalkError) -> Complaint:
             return Complaint(USAGE, sentence(str(error)))
         case SessionGone():
             return _gone(error)
+        case HubError(code="claude_not_found"):
+            return Complaint(NO_CLAUDE, sentence(str(error)))
+        case HubError():
+            code = next((code for kind, code in OF_HUB if isinstance(error, kind)), FAILED)
+            return Complaint(code, sentence(str(error)))
         case RequestTimedOut():
             return Complaint(FAILED, f"claude does not answer ({error}). Look at it with: ropewalk doctor")
     return Complaint(FAILED, sentence(str(error).splitlines()[0] if str(error) else type(error).__name__))

@@ -33,9 +33,12 @@ class Desk:
     """Asks the person at this terminal, one question after the other."""
 
     def __init__(
-        self, screen: Screen, keyboard: Keyboard, folder: str, version: Callable[[], Version | None], agents: Mapping[str, str]
-    ) -> None:
+        self, screen: Screen, keyboard: Keyboard, folder: str, version: Callable[[], Version | None], agents: Mapping[str, str],
+        *, far: bool = False, edit: bool = False,
+    ) -> None:  # fmt: skip
+        """``far``: the files are not on this machine. ``edit``: a permission begins with the person's own version."""
         self.screen, self.keyboard, self.folder = screen, keyboard, folder
+        self.far, self.edit = far, edit
         self._version, self._agents = version, agents
 
     async def decide(self, question: Question, waiting: int = 0) -> Decision:
@@ -47,21 +50,24 @@ class Desk:
             if question.kind == "choice" and question.choices:
                 return await choose_answers(hand, question)
             agent = self._agents.get(question.asked.agent_id or "", "")
-            return await Permission(hand, question, self.folder, waiting, agent).decide()
+            permission = Permission(hand, question, self.folder, waiting, agent, self.far)
+            return await permission.decide(self.edit)
 
 
 class Permission:
     """One permission question."""
 
-    def __init__(self, hand: Hand, question: Question, folder: str, waiting: int, agent: str) -> None:
+    def __init__(self, hand: Hand, question: Question, folder: str, waiting: int, agent: str, far: bool = False) -> None:
         self.hand, self.screen, self.question = hand, hand.screen, question
-        self.folder, self.waiting, self.agent = folder, waiting, agent
+        self.folder, self.waiting, self.agent, self.far = folder, waiting, agent, far
         self.given: Mapping[str, Any] | None = None
         self.offers, self.note = offers_of(question)
 
-    async def decide(self) -> Decision:
+    async def decide(self, edit: bool = False) -> Decision:
         self._draw()
         await self.hand.keyboard.settle()
+        if edit:
+            await self._edit()
         while True:
             decision = await self._act(await self.hand.key(self._keys(), self._shown()))
             if decision is not None:
@@ -122,7 +128,7 @@ class Permission:
     # -- what is drawn
 
     def _draw(self) -> None:
-        self.screen.lines(Card(self.screen, self.question, self.folder, self.given, self.agent).lines())
+        self.screen.lines(Card(self.screen, self.question, self.folder, self.given, self.agent, self.far).lines())
         rows = [("a", "allow once" if self.given is None else "allow my version once")]
         for key, words, lasting in (("s", "for this session", False), ("A", "always", True)):
             found = [offer for offer in self.offers if offer.lasting is lasting]

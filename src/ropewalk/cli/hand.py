@@ -21,6 +21,8 @@ class Decision:
     """A plan to start over with, in a new conversation."""
     stops: bool = False
     """The person ends the turn here."""
+    way: str | None = None
+    """Of a plan: fresh, keep_edits, keep_ask, revise or stop."""
 
 
 class Hand:

@@ -6,8 +6,8 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, Protocol
 
-from ..client.client import Client
 from ..errors import RopewalkError
 from .keys import Keyboard
 from .screen import Screen
@@ -18,6 +18,12 @@ TWICE = 2.0
 FAREWELLS = (signal.SIGTERM, signal.SIGHUP)
 
 
+class Interruptible(Protocol):
+    """A turn that can be interrupted."""
+
+    async def interrupt(self) -> Any: ...
+
+
 class Interrupts:
     """Owns the signal handlers while a run lasts, and the one request that it makes of the CLI."""
 
@@ -26,8 +32,10 @@ class Interrupts:
         self._body: asyncio.Task[object] | None = None
         self._asking: asyncio.Task[None] | None = None
         self._last: float | None = None
-        self.client: Client | None = None
+        self.client: Interruptible | None = None
         """Set while a turn runs: what a first ^C interrupts."""
+        self.parting = "stopping claude"
+        """Said when it is not the turn alone that ends."""
         self.stopping = False
         self.signal: int | None = None
 
@@ -59,13 +67,13 @@ class Interrupts:
         self._last = now
         unheard = self._asking is not None and not self._asking.done()
         if self.client is None or unheard or (last is not None and now - last <= TWICE):
-            self._screen.say("\n  stopping claude")
+            self._screen.say(f"\n  {self.parting}")
             self.stop()
             return
         self._screen.say("\n  interrupting the turn; ^C again stops claude")
         self._asking = asyncio.get_running_loop().create_task(self._interrupt(self.client))
 
-    async def _interrupt(self, client: Client) -> None:
+    async def _interrupt(self, client: Interruptible) -> None:
         try:
             await client.interrupt()
         except RopewalkError as error:

@@ -46,7 +46,9 @@ def _command(words: list[str]) -> int:
 
 
 def _with_sim(words: list[str]) -> list[str]:
-    """``--sim`` takes a scenario only with ``=``: the word behind it is the prompt."""
+    """``run --sim`` takes a scenario only with ``=``: the word behind it is the prompt."""
+    if words[:1] != ["run"]:
+        return words
     end = words.index("--") if "--" in words else len(words)
     return [*("--sim=demo" if word == "--sim" else word for word in words[:end]), *words[end:]]
 

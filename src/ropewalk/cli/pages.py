@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from .hub_pages import HUB_PAGES
+
 CODES = """\
-exit: 0 done - 1 the turn failed - 2 wrong usage - 6 a question is open, nobody
-      may answer it - 8 claude missing or not signed in - 9 timed out - 130 ^C"""
+exit: 0 done - 1 the turn failed - 2 wrong usage - 3 no hub - 6 a question is
+      open, nobody may answer it - 8 no claude or not signed in - 9 timed out"""
 
-MAIN = f"""\
-ropewalk drives Claude Code: a prompt in, answers and questions out.
-usage: ropewalk COMMAND [options]
+MAIN = """\
+ropewalk holds many Claude Code sessions in one hand: prompts in, answers and
+questions out. Bare `ropewalk` says what needs you and what is at work.
+usage: ropewalk COMMAND [options]          ropewalk COMMAND --help
 
-  run         one prompt to its end; questions are answered with a key
-  doctor      which claude is found, what it can do, what is missing
-  sim         stand-ins: a scripted claude, a scripted Messages API
-  completion  for bash, zsh, fish
-  version     what this is
-  help        [command], or: questions
+  serve                    the hub: sessions live in it, and outlive terminals
+  run                      one prompt to its end; questions answered by a key
+  new  prompt              begin a session, speak to one; don't wait
+  inbox  answer            what is asked, over all sessions; answer it
+  ls  show  logs           the list, one session, what happened in it
+  interrupt  stop  wake    its turn, its process
+  token  runner            who may come in; where the work is done
+  doctor  sim  completion  what is amiss; stand-ins; for bash, zsh, fish
+  version  help            this; help [command], or: questions
 
   ropewalk run --sim "hello"                    try it; needs no account
   ropewalk run "Why does test_login fail?"      with claude, in this folder
@@ -23,11 +29,13 @@ usage: ropewalk COMMAND [options]
   ropewalk run --json --no-input "List the TODOs" > answer.json
   ropewalk doctor                               when something is amiss
 
-{CODES}
+exit: 0 done - 1 failed - 2 wrong usage - 3 no hub - 4 not found - 5 not allowed
+      6 question open - 7 answered already - 8 no claude - 9 timed out - 130 ^C
 """
 
 RUN = f"""\
-Run one prompt to its end; Claude's questions are answered with a key.
+Run one prompt to its end; Claude's questions are answered with a key. The hub
+has the session; where none runs, one is started. --no-hub: without it.
 usage: ropewalk run [options] PROMPT              ("-" reads it from stdin)
 
   ropewalk run --sim "hello"                        try it; needs no account
@@ -36,12 +44,12 @@ usage: ropewalk run [options] PROMPT              ("-" reads it from stdin)
   ropewalk run --continue "And now fix it"          the last session goes on
   ropewalk run --no-input --allow 'Bash(git log:*)' --json "Who wrote this?"
 
-where   --cwd DIR  --cli PATH  --sim[=SCENARIO]  --no-hub
-        --transport stdio|websocket|hybrid  --api-billing (pay by API key)
-session --resume ID  --continue  --fork  --model NAME  --system-prompt TEXT
+where   --cwd DIR  --sim[=SCENARIO]  --transport stdio|websocket|hybrid
+        --no-hub, and with it: --cli PATH  --api-billing  --system-prompt TEXT
+session --resume ID  --continue  --fork  --model NAME
 rights  --mode default|acceptEdits|plan|dontAsk|bypassPermissions|auto
         --allow RULE  --deny RULE (claude's own rules; again and again)
-        --on-question fail|deny|wait (where nobody can be asked)  --no-input
+        --on-question wait|deny|fail (where nobody can be asked)  --no-input
 limits  --max-turns N  --max-budget-usd X  --timeout 90s|5m|1h
 output  --output text|json|stream-json  --json  --thinking  -q  -v
         --color auto|always|never  --ascii
@@ -110,8 +118,9 @@ Choices: a number, several numbers with commas, or your own words; then y sends.
 
 What was typed before a card was drawn does not count; Enter answers nothing.
 Where nobody can be asked (no terminal, or --no-input), --on-question says what
-happens: fail (exit 6, the default), deny (claude goes on without), wait.
-Only what claude itself would ask is asked: its settings and --allow come first.
+happens: wait (another face answers; the default with a hub), deny (claude goes
+on without), fail (exit 6; the default without a hub). Later, from any terminal:
+  ropewalk inbox                                what is asked, longest first
 """
 
 PAGES = {
@@ -124,5 +133,6 @@ PAGES = {
     "version": VERSION,
     "help": MAIN,
     "questions": QUESTIONS,
+    **HUB_PAGES,
 }
 """By the words behind ``ropewalk help``."""

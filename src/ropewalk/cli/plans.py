@@ -67,25 +67,27 @@ async def _act(
         case "1" | "shift-tab":
             if plan is None or not await hand.yes("Start fresh? Claude forgets this talk and keeps the plan."):
                 return None
-            return Decision(Deny(FRESH, interrupt=True), "fresh start", fresh=plan)
+            return Decision(Deny(FRESH, interrupt=True), "fresh start", fresh=plan, way="fresh")
         case "2":
             return _go_on(hand, "acceptEdits", "accept edits", given, version)
         case "3":
             return _go_on(hand, "default", "ask before each edit", given, version)
         case "d":
             words = await hand.line("what should change? (^D: back)")
-            return Decision(Deny(words), f"not yet: {words}") if words else None
+            return Decision(Deny(words), f"not yet: {words}", way="revise") if words else None
         case "D":
-            return Decision(Deny(STOP, interrupt=True), "plan kept, stopped", stops=True)
+            return Decision(Deny(STOP, interrupt=True), "plan kept, stopped", stops=True, way="stop")
     return None
 
 
 def _go_on(hand: Hand, mode: str, words: str, given: Mapping[str, Any] | None, version: Version | None) -> Decision:
     if given is not None and (version is None or version < TAKES_EDITED_PLANS):
         hand.screen.say("  This Claude Code takes an edited plan only as feedback: it will ask again with it.")
-        return Decision(Deny(f"The user edited the plan. Use exactly this one:\n\n{given['plan']}"), "your version, as feedback")
+        feedback = f"The user edited the plan. Use exactly this one:\n\n{given['plan']}"
+        return Decision(Deny(feedback), "your version, as feedback", way="revise")
     update = {"type": "setMode", "mode": mode, "destination": "session"}
-    return Decision(Allow(updated_input=given, updated_permissions=[update]), f"approved: {words}")
+    way = "keep_edits" if mode == "acceptEdits" else "keep_ask"
+    return Decision(Allow(updated_input=given, updated_permissions=[update]), f"approved: {words}", way=way)
 
 
 def _draw(hand: Hand, question: Question, plan: str | None) -> None:

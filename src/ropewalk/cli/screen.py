@@ -33,9 +33,17 @@ class Glyphs:
     go: str = "›"
     dots: str = "…"
     carry: str = "↳"
+    ready: str = "○"
+    sleeps: str = "☾"
+    stopped: str = "■"
+    limited: str = "⧗"
+    away: str = "◌"
 
 
-ASCII = Glyphs(asks="!", works="*", done="o", failed="x", warns="!", dot="-", go=">", dots="...", carry="\\")
+ASCII = Glyphs(
+    asks="!", works="*", done="o", failed="x", warns="!", dot="-", go=">", dots="...", carry="\\",
+    ready="o", sleeps="z", stopped="#", limited="%", away="?",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,11 @@ class Screen:
         self._out.flush()
         self._out.buffer.write(line + b"\n")
         self._out.flush()
+
+    def row(self, line: str = "") -> None:
+        """A line of an answer that we draw ourselves, a table for one: to stdout, with our own colours."""
+        self._erase()
+        self._write(self._out, self._own_colours_only(line) + "\n")
 
     def object(self, text: str) -> None:
         """JSON to stdout."""

@@ -23,13 +23,13 @@ def sim_environment(scenario: str) -> dict[str, str]:
     passed = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON) or name == "PYTHONPATH"}
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     home = os.environ.get("CLAUDE_CONFIG_DIR") or str(state / "ropewalk" / "sim")
-    chosen = {} if scenario == DEMO and SCENARIO in passed else {SCENARIO: _whole(scenario)}
+    chosen = {} if scenario == DEMO and SCENARIO in passed else {SCENARIO: whole(scenario)}
     return {**passed, "CLAUDE_CONFIG_DIR": home, **chosen}
 
 
-def _whole(scenario: str) -> str:
+def whole(scenario: str | None) -> str:
     """A file is named from here, not from the folder that the stand-in runs in."""
-    return os.path.abspath(scenario) if os.path.exists(scenario) else scenario
+    return os.path.abspath(scenario) if scenario and os.path.exists(scenario) else scenario or DEMO
 
 
 def run_sim_claude(argv: Sequence[str]) -> int:

@@ -157,7 +157,7 @@ class Remote:
             raise TurnFailed(event.subtype, tuple(event.reasons), session)
         raise TurnFailed("no turn", (getattr(event, "reason", "") or "the prompt was withdrawn",), session)
 
-    async def events(self, session: str, after: int = 0, limit: int = 500) -> list[Event]:  # type: ignore[valid-type]
+    async def events(self, session: str, after: int = 0, limit: int = 500) -> Sequence[Event]:
         """A page of what has happened."""
         page = await self._calls.get(f"/sessions/{session}/events", Page[msgspec.Raw], after=after, limit=limit)
         return [read(bytes(raw)) for raw in page.items]

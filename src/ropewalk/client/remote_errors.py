@@ -36,6 +36,7 @@ class Said(msgspec.Struct):
     title: str = ""
     detail: str = ""
     code: str = ""
+    status: int = 0
     by: str | None = None
     door: str | None = None
     fate: str | None = None

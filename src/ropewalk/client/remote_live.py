@@ -34,7 +34,6 @@ class Frame(msgspec.Struct):
     events: list[msgspec.Raw] = []
     live: list[msgspec.Raw] = []
     problem: Said | None = None
-    status: int = 0
 
 
 class _Direct(connect):
@@ -104,7 +103,7 @@ class Line:
     def take(self, session: str, message: bytes, live: bool) -> Iterator[Event]:
         frame = msgspec.json.decode(message, type=Frame)
         if frame.problem is not None:
-            raise error_said(frame.status or 404, frame.problem)
+            raise error_said(frame.problem.status, frame.problem)
         if frame.session != session:
             return
         for raw in frame.events:

@@ -1,0 +1,228 @@
+"""One prompt of a session of the hub, followed to its end, with its questions. Refuses to end before what it set off has ended.
+
+Events go on being heard while a card is open, and are drawn afterwards: nothing is drawn over it, and it goes when somebody else
+answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from ...client.question import Question
+from ...client.remote import Remote, ends
+from ...errors import AlreadyAnswered, HubError
+from ...events import events as e
+from ...events.views import QuestionView, SessionView
+from ..hand import Decision
+from ..interrupts import Interrupts
+from ..screen import Screen
+from .deeds import Deeds
+from .question import answer_of, closed_words, question_of
+from .story import EventStory
+
+TURN_DUE = 10.0
+"""Seconds to wait for the turn that follows the end of a background task."""
+OVER = ("failed", "stopped")
+"""Statuses after which nothing comes by itself."""
+
+
+class Answers(Protocol):
+    """Who answers questions here."""
+
+    async def decide(self, question: Question, view: QuestionView, waiting: int) -> Decision | None:
+        """None leaves it open."""
+
+
+@dataclass
+class Log:
+    """What a run leaves behind, for the closing line and the JSON object."""
+
+    result: e.TurnEnded | None = None
+    refused: e.PromptFailed | e.PromptLost | e.PromptWithdrawn | None = None
+    status: e.StatusChanged | None = None
+    """It failed, or was stopped, before the turn had ended."""
+    stopped: bool = False
+    """The person ended it under a question."""
+    questions: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Relay:
+    def __init__(
+        self, remote: Remote, session: SessionView, screen: Screen, story: EventStory, answers: Answers, interrupts: Interrupts
+    ) -> None:
+        self.remote, self.session, self.screen, self.story = remote, session, screen, story
+        self.answers, self.interrupts = answers, interrupts
+        self.deeds, self.log = Deeds(), Log()
+        self.on_event: Callable[[e.Event], Awaitable[None]] | None = None
+        self.asking = False
+        """A card is on the screen."""
+        self._prompt: str | None = None
+        self._heard: asyncio.Queue[e.Event | BaseException] = asyncio.Queue()
+        self._held: deque[e.Event] = deque()
+        self._open: dict[str, QuestionView] = {}
+        self._views: dict[str, QuestionView] = {}
+        self._fresh = False
+
+    async def interrupt(self) -> None:
+        """What a first ^C asks for."""
+        await self.remote.interrupt(self.session.id)
+
+    async def run(self, prompt: str | None, after: int) -> None:
+        """To the end of the turn that takes the prompt; None: the first one that is queued after ``after``. ``log`` is filled."""
+        self._prompt = prompt
+        self.interrupts.client = self
+        pump = asyncio.get_running_loop().create_task(self._pump(after))
+        try:
+            await self._read()
+        finally:
+            self.interrupts.client = None
+            pump.cancel()
+            with suppress(asyncio.CancelledError):
+                await pump
+
+    # -- hearing
+
+    async def _pump(self, after: int) -> None:
+        try:
+            async with aclosing(self.remote.attach(self.session.id, after, live=True)) as events:
+                async for event in events:
+                    self._note(event)
+                    self._heard.put_nowait(event)
+        except (HubError, OSError) as error:
+            self._heard.put_nowait(error)
+
+    def _note(self, event: e.Event) -> None:
+        if isinstance(event, e.QuestionOpened):
+            self._open[event.question] = self._views[event.question] = msgspec.convert(event.asked, QuestionView)
+        elif isinstance(event, e.QuestionClosed):
+            self._open.pop(event.question, None)
+
+    async def _next(self) -> e.Event:
+        heard = self._held.popleft() if self._held else await self._heard.get()
+        if isinstance(heard, BaseException):
+            raise heard
+        return heard
+
+    async def _read(self) -> None:
+        while not self._ended():
+            try:
+                async with asyncio.timeout(TURN_DUE if self.deeds.turn_due else None):
+                    event = await self._next()
+            except TimeoutError:
+                if self.log.result is None:
+                    raise
+                return
+            await self._take(event)
+
+    async def _take(self, event: e.Event) -> None:
+        if isinstance(event, e.PromptQueued) and (self._prompt is None or self._fresh):
+            self._prompt, self._fresh = event.prompt, False
+        self.deeds.heed(event)
+        self.story.tell(event)
+        if self.on_event is not None:
+            await self.on_event(event)
+        match event:
+            case e.QuestionOpened():
+                await self._question(event.question)
+            case e.QuestionClosed():
+                self._closed(event)
+            case e.StatusChanged() if event.status in OVER:
+                self.log.status = event
+            case e.TurnStarted():
+                self.log.status = None
+            case _ if self._prompt is not None and ends(event, self._prompt):
+                self._done(event)
+
+    def _done(self, event: e.Event) -> None:
+        if isinstance(event, e.TurnEnded):
+            self.log.result = None if self._fresh else event
+            if not self._fresh and not self.deeds.over and not event.failed:
+                names = ", ".join(self.screen.harmless(what or "a task") for what in self.deeds.background.values())
+                self.screen.talk(
+                    self.screen.paint(
+                        "dim", f"  waiting for background work: {names or 'a queued turn'} (^C leaves it to the hub)"
+                    )
+                )
+                self.interrupts.client = None
+        elif isinstance(event, e.PromptFailed | e.PromptLost | e.PromptWithdrawn):
+            self.log.refused = event
+
+    def _ended(self) -> bool:
+        if self.log.refused is not None:
+            return True
+        if self.log.result is None:
+            return self.log.status is not None and not self._fresh
+        return self.deeds.over or self.log.result.failed or self.log.status is not None
+
+    # -- questions
+
+    async def _question(self, name: str) -> None:
+        view = self._open.get(name)
+        if view is None:
+            return  # closed before it could be drawn
+        question = question_of(view)
+        loop = asyncio.get_running_loop()
+        deciding = loop.create_task(self.answers.decide(question, view, len(self._open) - 1))
+        self.asking = True
+        try:
+            decision = await self._decided(deciding, name)
+        finally:
+            self.asking = False
+            deciding.cancel()
+            with suppress(asyncio.CancelledError):
+                await deciding
+        if decision is not None:
+            await self._answer(view, question, decision)
+
+    async def _decided(self, deciding: asyncio.Task[Decision | None], name: str) -> Decision | None:
+        """The decision; None when somebody else was first. Live pieces that come meanwhile are dropped: the block has them."""
+        while True:
+            hearing = asyncio.get_running_loop().create_task(self._heard.get())
+            try:
+                await asyncio.wait({deciding, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not hearing.done():
+                    hearing.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await hearing
+            if hearing.done() and not hearing.cancelled():
+                heard = hearing.result()
+                if isinstance(heard, BaseException):
+                    raise heard
+                if not isinstance(heard, e.LiveEvent):
+                    self._held.append(heard)
+            if deciding.done():
+                return deciding.result()
+            if name not in self._open:
+                self.screen.say()
+                return None
+
+    async def _answer(self, view: QuestionView, question: Question, decision: Decision) -> None:
+        try:
+            answered = await self.remote.answer(view.id, answer_of(view, decision))
+        except AlreadyAnswered as late:
+            self.screen.say(f"  {self.screen.harmless(str(late))}")
+            return
+        self._fresh = self._fresh or decision.way == "fresh"
+        self.log.stopped = self.log.stopped or decision.stops
+        self._record(view, decision.because)
+        self.story.answered(view.tool_use, decision.because, answered.closed_at or view.opened_at)
+
+    def _closed(self, event: e.QuestionClosed) -> None:
+        if any(told["id"] == event.question for told in self.log.questions):
+            return
+        words = closed_words(event.fate, event.behavior, event.by, event.door, event.message)
+        self.screen.say(f"  {self.screen.harmless(words)}")
+        if (view := self._views.get(event.question)) is not None:
+            self._record(view, words)
+            self.story.answered(view.tool_use, words, event.at)
+
+    def _record(self, view: QuestionView, because: str) -> None:
+        self.log.questions.append({"id": view.id, "tool": view.tool, "input": view.input, "because": because})

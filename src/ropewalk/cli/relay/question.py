@@ -1,0 +1,88 @@
+"""A hub's question as the cards draw it, and a person's decision as the hub takes it. Pure; refuses to leave a field out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ...client.question import Question
+from ...events.commands import Answer, Remember
+from ...events.views import QuestionView
+from ...protocol.answers import Allow, Deny
+from ...protocol.codec import decode
+from ...protocol.control import ControlRequest
+from ...protocol.lenient import dump
+from ...protocol.versions import Version
+from ..hand import Decision
+
+
+def question_of(view: QuestionView) -> Question:
+    """The same card as in a run without a hub."""
+    given = msgspec.json.decode(bytes(view.input)) if isinstance(view.input, msgspec.Raw) else view.input
+    asked = {
+        "subtype": "can_use_tool",
+        "tool_name": view.tool or view.title_words.removesuffix("?"),
+        "input": given,
+        "tool_use_id": view.tool_use,
+        "permission_suggestions": view.suggestions,
+        "blocked_path": view.blocked_path,
+        "decision_reason": view.reason or None,
+        "agent_id": view.origin,
+        "description": view.description or None,
+        "requires_user_interaction": view.only_people or None,
+        "suppress_always_allow_rule": view.no_always or None,
+        "default_to_no": view.default_to_no or None,
+    }
+    kept = {name: value for name, value in asked.items() if value is not None}
+    message = decode(dump({"type": "control_request", "request_id": view.id, "request": kept}))
+    if not isinstance(message, ControlRequest):
+        raise TypeError(f"the question {view.id} can't be read")
+    return Question(message)
+
+
+def answer_of(view: QuestionView, decision: Decision) -> Answer:
+    """What goes to the hub."""
+    given = decision.answer
+    if isinstance(given, Deny):
+        behavior: Any = "allow" if decision.way == "fresh" else "deny"
+        changed = {"plan": decision.fresh} if decision.way == "fresh" and decision.fresh != _plan(view) else None
+        words = None if decision.way in ("fresh", "stop") else given.message
+        return Answer(behavior=behavior, message=words, interrupt=given.interrupt, plan=_way(decision), updated_input=changed)
+    if not isinstance(given, Allow):
+        raise TypeError("a person allows or denies")
+    changed_input = dict(given.updated_input) if given.updated_input is not None else None
+    if view.asks == "choice" and changed_input is not None and "answers" in changed_input:
+        return Answer(behavior="allow", answers=changed_input["answers"])
+    remember = None
+    if decision.way is None and given.updated_permissions:
+        remember = Remember(suggestion=view.suggestions.index(dict(given.updated_permissions[0])))
+    return Answer(behavior="allow", updated_input=changed_input, remember=remember, plan=_way(decision))
+
+
+def _way(decision: Decision) -> Any:
+    return decision.way
+
+
+def _plan(view: QuestionView) -> str | None:
+    found = question_of(view).plan
+    return found
+
+
+def version_of(text: str | None) -> Version | None:
+    """``2.1.326`` → numbers."""
+    parts = (text or "").split(" ")[0].split(".")
+    return (int(parts[0]), int(parts[1]), int(parts[2])) if len(parts) == 3 and all(part.isdecimal() for part in parts) else None
+
+
+FATES = {"withdrawn": "Claude no longer asks this.", "lost": "The process ended; it won't ask this again by itself."}
+
+
+def closed_words(fate: str, behavior: str | None, by: str, door: str, message: str = "") -> str:
+    """How a question ended, with who ended it: ``allowed by Mia (page)``."""
+    if fate in FATES:
+        return FATES[fate]
+    verb = {"allow": "allowed", "deny": "denied"}.get(behavior or "", "answered")
+    who = f" by {by}" if by else ""
+    where = f" ({door})" if door else ""
+    return f"{verb}{who}{where}{f': {message}' if message else ''}"

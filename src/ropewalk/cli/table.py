@@ -1,0 +1,37 @@
+"""Rows in columns that fit the terminal. Refuses to cut more than it must: the widest words give way first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .safe import cells, one_line
+from .screen import Screen
+
+LEAST = 8
+"""Columns that a cell keeps when the room is short."""
+GAP = 2
+
+
+def draw(screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> None:
+    """To stdout. ``heads`` empty: none. ``styles``: one a row, for its first cell."""
+    harmless = [[one_line(cell, ascii_only=screen.look.ascii) for cell in row] for row in rows]
+    rooms = fit([*([heads] if heads else []), *harmless], screen.look.width)
+    if heads:
+        screen.row(screen.paint("dim", _joined(screen, heads, rooms)))
+    for index, row in enumerate(harmless):
+        style = styles[index] if index < len(styles) else ""
+        first, rest = screen.columns(row[0], rooms[0]), _joined(screen, row[1:], rooms[1:])
+        screen.row(f"{screen.paint(style, first) if style else first}{' ' * GAP}{rest}".rstrip())
+
+
+def fit(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """A width for each column: as wide as its widest cell, and the widest ones narrowed until all fit."""
+    rooms = [max(cells(cell) for cell in column) for column in zip(*rows, strict=True)]
+    while sum(rooms) + GAP * (len(rooms) - 1) > width and max(rooms) > LEAST:
+        rooms[rooms.index(max(rooms))] -= 1
+    return rooms
+
+
+def _joined(screen: Screen, row: Sequence[str], rooms: Sequence[int]) -> str:
+    shown = [screen.columns(cell, room) for cell, room in zip(row, rooms, strict=True)]
+    return (" " * GAP).join(shown).rstrip()

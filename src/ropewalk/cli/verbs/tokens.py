@@ -1,0 +1,70 @@
+"""``token new``, ``ls``, ``revoke``: who may come in. Refuses to show a secret twice: the hub keeps only its hash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import cast
+
+from ...errors import NotFound
+from ...events.commands import Role
+from ...events.views import Page, TokenView
+from ..asked import check_choice
+from ..statuses import clock, span
+from ..table import draw
+from .asking import Asking
+
+ROLES = ("watch", "prompt", "answer", "admin")
+
+
+async def token_new(asking: Asking, *, name: str, roles: Sequence[str], program: bool, expires: float | None) -> int:
+    for role in roles:
+        check_choice("role", role, ROLES)
+    made = await asking.remote.new_token(
+        name, cast(Sequence[Role], roles or ("admin",)), kind="program" if program else "code", expires_in=expires
+    )
+    if asking.as_json:
+        asking.object(made)
+    elif program:
+        asking.screen.row(made.token or "")
+        asking.screen.talk(f"shown this once, for {' and '.join(made.roles)}. End it: ropewalk token revoke {made.id}")
+    elif asking.ids_only:
+        asking.screen.row(made.code or "")
+    else:
+        left = span(made.expires_at - time.time() + 1) if made.expires_at else "10 min"
+        asking.screen.row(f"code  {made.code}      works once, for {left}, as {' and '.join(made.roles)}")
+        asking.screen.row(f"Open  {asking.remote.where.url}/signin#{made.code}")
+    return 0
+
+
+async def token_ls(asking: Asking) -> int:
+    found = await asking.remote.tokens()
+    if asking.as_json:
+        asking.object(Page(items=list(found)))
+    elif asking.ids_only:
+        for one in found:
+            asking.screen.row(one.id)
+    else:
+        draw(asking.screen, ("ID", "NAME", "KIND", "ROLES", "MADE", "SEEN", "ENDS"), [_row(one) for one in found])
+    return 0
+
+
+def _row(token: TokenView) -> tuple[str, ...]:
+    now = time.time()
+    seen = f"{span(now - token.last_seen)} ago" if token.last_seen else "never"
+    ends = clock(token.expires_at, "%d %b %H:%M") if token.expires_at else "never"
+    made = clock(token.created_at, "%d %b %H:%M")
+    return (token.id, token.name, token.kind, " ".join(token.roles), made, seen, ends)
+
+
+async def token_revoke(asking: Asking, word: str) -> int:
+    found = [one for one in await asking.remote.tokens() if one.id == word or (len(word) >= 4 and one.id.startswith(word))]
+    if len(found) != 1:
+        what = "no token begins" if not found else f"{len(found)} tokens begin"
+        raise NotFound(f"{what} with {word}; ropewalk token ls lists them")
+    await asking.remote.revoke(found[0].id)
+    if asking.as_json:
+        asking.object({"ok": True, "id": found[0].id})
+    elif not asking.ids_only:
+        asking.screen.row(f"revoked: {found[0].name}")
+    return 0
