@@ -222,9 +222,10 @@ def _scrub(view: QuestionView) -> None:
 
 def _host(given: Mapping[str, Any]) -> str:
     try:
-        return _one(urlsplit(str(given.get("url", ""))).hostname or "?")
+        host = urlsplit(str(given.get("url", ""))).hostname
     except ValueError:
-        return "?"
+        host = None
+    return _one(host or "") or "an address that can't be read"
 
 
 def _outside(given: Mapping[str, Any], cwd: str) -> bool:

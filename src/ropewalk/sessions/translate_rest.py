@@ -34,10 +34,10 @@ def on_boundary(memory: Memory, message: s.CompactBoundary) -> Events:
 
 
 def on_reset(memory: Memory, message: m.ConversationReset) -> Events:
+    """The id that it names is not the one that the CLI goes on under (measured 2.1.326): that one comes with the next init."""
     memory.happened = True
-    known = memory.known
-    known.cli_session, known.context_tokens = message.new_conversation_id or known.cli_session, 0
-    return [e.ContextCleared(cli_session=message.new_conversation_id, why=message.trigger or "")]
+    memory.known.context_tokens = 0
+    return [e.ContextCleared(why=message.trigger or "")]
 
 
 def on_hook(memory: Memory, message: s.HookStarted | s.HookProgress | s.HookResponse) -> Events:

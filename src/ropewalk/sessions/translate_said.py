@@ -18,7 +18,7 @@ from ..protocol.content import (
 from ..protocol.messages import Assistant, User
 from .clean import cut, harmless, is_flat, readable, shortened
 from .memory import Call, Memory
-from .tools import does, outcome_of, title_of, tool_label
+from .tools import TODOS, does, outcome_of, title_of, tool_label
 from .translate_tasks import ended_with_its_call
 
 LOCAL = "<local-command-"
@@ -39,7 +39,7 @@ def on_assistant(memory: Memory, message: Assistant) -> list[e.Event]:
         if kind is TextBlock:
             events.append(_text(memory, message, block.text))  # type: ignore[union-attr]
         elif kind is ToolUseBlock or kind is ServerToolUseBlock:
-            events += _tool(memory, message, block)
+            events.append(_tool(memory, message, block))
         elif kind is ThinkingBlock:
             text, long = cut(block.thinking)  # type: ignore[union-attr]
             name = memory.finished_block(parent, said.id, "thinking")
@@ -68,11 +68,11 @@ def _text(memory: Memory, message: Assistant, words: str) -> e.Event:
     )
 
 
-def _tool(memory: Memory, message: Assistant, block: Any) -> list[e.Event]:
+def _tool(memory: Memory, message: Assistant, block: Any) -> e.Event:
     parent, name = message.parent_tool_use_id, block.name
     memory.called(block.id, Call(name, block.input, parent))
     given, long = _kept(block.input, len(message.raw))
-    started = e.ToolStarted(
+    return e.ToolStarted(
         tool_use=block.id,
         tool=name,
         does=does(name),
@@ -81,9 +81,6 @@ def _tool(memory: Memory, message: Assistant, block: Any) -> list[e.Event]:
         cut=long,
         block=memory.finished_block(parent, message.message.id, "tool_use", block.id),
     )
-    if name == "TodoWrite":
-        return [started, *_todos(memory, block.input.get("todos"), parent)]
-    return [started]
 
 
 def _kept(given: dict[str, Any], size: int) -> tuple[dict[str, Any], bool]:
@@ -142,8 +139,8 @@ def _finished(memory: Memory, message: User, block: ToolResultBlock) -> list[e.E
         images=_images(block.content),
     )
     events: list[e.Event] = [finished]
-    if call is not None and call.tool in ("TaskCreate", "TaskUpdate") and not failed:
-        events += _listed_todo(memory, call, details)
+    if call is not None and not failed and call.tool in TODOS:
+        events += _todos_after(memory, call, details)
     if memory.known.tasks:
         events += ended_with_its_call(memory, block.tool_use_id, details, failed)
     return events
@@ -163,8 +160,10 @@ def _images(content: object) -> int:
     return sum(isinstance(part, dict) and part.get("type") == "image" for part in content) if isinstance(content, list) else 0
 
 
-def _listed_todo(memory: Memory, call: Call, details: Any) -> list[e.Event]:
-    """The list of 2.1.326, where it is switched on, comes entry by entry."""
+def _todos_after(memory: Memory, call: Call, details: Any) -> list[e.Event]:
+    """The list as a call that went well left it: whole, or entry by entry (2.1.326, where that is switched on)."""
+    if call.tool == "TodoWrite":
+        return _todos(memory, call.given.get("todos"), call.parent)
     if call.parent is not None or not isinstance(details, dict):
         return []
     todos = [dict(one) for one in memory.known.todos]
