@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ropewalk.runner.house import HOME_ID
 from ropewalk.transports.descendants import PROC, Seen, Stat, stat_of
 from ropewalk.transports.environment import MARKER
 
@@ -28,8 +27,7 @@ class Census:
     """Remembers whose marker a process carries: environments are read once, not every few seconds."""
 
     def __init__(self, home_id: str) -> None:
-        self._home = f"{HOME_ID}={home_id}".encode()
-        self._marker = f"{MARKER}=".encode()
+        self._beginning = f"{MARKER}={home_id}:".encode()
         self._marked: dict[Seen, str | None] = {}
 
     def marked(self) -> dict[Seen, str]:
@@ -77,10 +75,9 @@ class Census:
                 variables = file.readall().split(b"\0")
         except OSError:
             return None
-        if self._home not in variables:
-            return None
-        named = (variable for variable in variables if variable.startswith(self._marker))
-        return next(named, b"=").partition(b"=")[2].decode("utf-8", "replace")
+        named = (variable for variable in variables if variable.startswith(self._beginning))
+        marker = next(named, None)
+        return None if marker is None else marker.removeprefix(self._beginning).decode("utf-8", "replace")
 
 
 def _everyone() -> list[Stat]:

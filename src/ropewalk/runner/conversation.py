@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ropewalk.errors import CliNotFound, FolderMissing, LinkBroken, RopewalkError, SessionGone, UsageError
 from ropewalk.runner.charge import Charge
@@ -41,8 +41,7 @@ class Conversation(asyncio.Protocol):
     # The socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's are not, by class
         transport.set_write_buffer_limits(high=HIGH_WATER)
         if not _same_user(transport):
             self.end()

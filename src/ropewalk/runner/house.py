@@ -11,9 +11,6 @@ from ropewalk.transports.runner.local import own_folder
 
 LOCK, ID, EPOCH, PROCESSES = "lock", "id", "epoch", "processes"
 
-HOME_ID = "ROPEWALK_HOME_ID"
-"""Set in every CLI to the id of the spool that its runner keeps: a later life ends what carries it, and nothing else."""
-
 
 class Taken(LinkBroken):
     """Another runner serves this folder."""
@@ -36,6 +33,11 @@ class House:
         if epoch > self.epoch:
             write_whole(os.path.join(self.folder, EPOCH), str(epoch).encode())
             self.epoch = epoch
+
+    def marker(self, process: str) -> str:
+        """What a CLI carries in its environment (``ROPEWALK_PROCESS``). It names this very spool, too: what another state
+        folder's runner has started is never taken for ours, whatever ids their hubs give."""
+        return f"{self.id}:{process}"
 
     def folder_of(self, process: str) -> str:
         return os.path.join(self.processes, process)

@@ -19,7 +19,7 @@ from ropewalk.runner.about import ABOUT, About, boot_id, check_process_id, read_
 from ropewalk.runner.census import Census, Kin
 from ropewalk.runner.charge import Charge, Listener, new_spool
 from ropewalk.runner.cursor import Item
-from ropewalk.runner.house import HOME_ID, House
+from ropewalk.runner.house import House
 from ropewalk.runner.leftovers import end_leftovers
 from ropewalk.runner.spool import Spool
 from ropewalk.transports.base import End
@@ -149,8 +149,8 @@ class Keeper:
             raise
 
     async def _start(self, order: Start, folder: str) -> Charge:
-        env = {**order.env, HOME_ID: self.house.id}
-        launch = Launch(tuple(order.program), tuple(order.args), order.cwd, env, marker=order.process)
+        marker = self.house.marker(order.process)
+        launch = Launch(tuple(order.program), tuple(order.args), order.cwd, order.env, marker=marker)
         graces = Graces(*order.graces) if order.graces else None
         transport = StdioTransport(launch, graces=graces)
         about = About(order.process, 0, 0, self._boot_id, order.claim, order.cwd)
@@ -185,7 +185,7 @@ class Keeper:
         about = read_about(folder) or About(frozen.process, frozen.pid, 0, self._boot_id, "", "")
         child = Child(None, frozen.pid, frozen.stdin, frozen.stdout, frozen.stderr)
         graces = Graces(*frozen.graces) if frozen.graces else None
-        transport = StdioTransport(Launch((), (), "/", {}, marker=frozen.process), graces=graces, child=child)
+        transport = StdioTransport(Launch((), (), "/", {}, marker=self.house.marker(frozen.process)), graces=graces, child=child)
         spool = Spool.load(folder, cap=self._limits.line)
         spool.stored, spool.dropping = frozen.stored, frozen.dropping
         charge = Charge(about, folder, self, spool, limit=self._limits.spool, transport=transport, graces=frozen.graces)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import cast
 
 from ropewalk.errors import LinkBroken
 from ropewalk.transports.frames import LARGEST_PAYLOAD, Frame, FrameReader, FromRunner, encode, from_runner
@@ -29,8 +30,7 @@ class Dialled(asyncio.Protocol):
         """Counts what came, so that silence can be seen."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's are not, by class
 
     def data_received(self, data: bytes) -> None:
         self.heard += 1

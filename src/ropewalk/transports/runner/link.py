@@ -109,7 +109,7 @@ class RunnerLink:
         graces: Graces | None = None,
         timeout: float = 30.0,
     ) -> Started:
-        """Start a CLI under this id; ``receiver`` hears it from its first line on. Its marker is the id, not ``launch.marker``.
+        """Start a CLI under this id; ``receiver`` hears it from its first line on. Its marker is the runner's to choose.
 
         ``claim`` is the CLI's own session id where it is known: a second start while it runs is refused. Raises ``UsageError``
         (``FolderMissing``, ``CliNotFound`` …): nothing was started. Raises ``LinkBroken``: nobody knows; the next ``on_up``
