@@ -1,6 +1,8 @@
-"""The numbers that are keys of events and lines, and back. Pure; the schema says how they are built."""
+"""The numbers that are keys of events and lines, and their checksums. Pure; the schema says how they are built."""
 
 from __future__ import annotations
+
+from zlib import crc32
 
 SEQ_BITS, LINE_BITS, SINCE_BITS = 32, 27, 14
 SEQ_MOST, LINE_MOST, SINCE_MOST = (1 << SEQ_BITS) - 1, (1 << LINE_BITS) - 1, (1 << SINCE_BITS) - 1
@@ -31,3 +33,12 @@ def line_ids(process: int) -> tuple[int, int]:
 def line_of(id: int) -> tuple[int, int]:
     """(out, since) of a line's key."""
     return id >> SINCE_BITS & LINE_MOST, id & SINCE_MOST
+
+
+def checksum(id: int, raw: bytes) -> int:
+    return crc32(raw, id & 0xFFFFFFFF)
+
+
+def sound(id: int, crc: int, raw: bytes) -> bool:
+    """Whether this is what was stored under this key."""
+    return isinstance(raw, bytes) and crc32(raw, id & 0xFFFFFFFF) == crc

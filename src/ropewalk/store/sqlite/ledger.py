@@ -11,14 +11,13 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
-from zlib import crc32
 
 import msgspec
 
 from ropewalk.errors import ConditionFailed, Fenced, StoreError
 from ropewalk.store.base import TABLES, Change, Entry, EventLike, Line, Put, RowChange, Stored, cleaned
 from ropewalk.store.delivery import Outcome
-from ropewalk.store.sqlite.keys import SEQ_BITS, line_id, line_ids, line_of
+from ropewalk.store.sqlite.keys import SEQ_BITS, checksum, line_id, line_ids, line_of
 from ropewalk.store.sqlite.statements import COUNTERS, EVENTS, LINES, delete, insert, update
 
 ALONE = (StoreError, ValueError, TypeError, OverflowError, RecursionError)
@@ -256,7 +255,7 @@ class Ledger:
             else:
                 process.since += 1
                 id = line_id(process.no, process.out, process.since)
-            rows += (id, line.n, line.at, crc32(line.raw, id & 0xFFFFFFFF), line.raw)
+            rows += (id, line.n, line.at, checksum(id, line.raw), line.raw)
         self._lines += rows
 
     def _take_events(self, entry: Entry) -> list[bytes]:
@@ -272,7 +271,7 @@ class Ledger:
             event.seq = seq
             body = body_of(event)
             id, kind = base | seq, event.__struct_config__.tag
-            rows += (id, epoch, kind, event.at, process, line_no, part, crc32(body, id & 0xFFFFFFFF), body)
+            rows += (id, epoch, kind, event.at, process, line_no, part, checksum(id, body), body)
             bodies.append(body)
         self._changed = True
         self._events += rows

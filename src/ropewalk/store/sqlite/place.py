@@ -22,10 +22,11 @@ def prepare(path: Path) -> None:
             _check_file(Path(f"{path}{suffix}"))
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))
-        os.chmod(path, 0o600)
+        if (mode := stat.S_IMODE(os.stat(path).st_mode)) & 0o077:
+            os.chmod(path, mode & 0o700)
     except OSError as error:
         raise StoreRefused(f"{path} can't be used: {error.strerror}") from error
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+    if not all(os.access(place, os.W_OK, effective_ids=True) for place in (path, path.parent)):
         raise StoreRefused(f"{path} can't be written; make it and its folder writable, or name another file")
 
 

@@ -23,7 +23,8 @@ from ropewalk.store.base import (
     cleaned,
 )
 from ropewalk.store.rows import ProcessRow, SessionRow, TableRow
-from ropewalk.store.sqlite.keys import SEQ_MOST, event_id, event_ids, line_id, line_ids
+from ropewalk.store.sqlite.keys import SEQ_MOST, event_id, event_ids, line_id, line_ids, sound
+from ropewalk.store.sqlite.sickness import Damaged
 from ropewalk.store.sqlite.statements import bound, conditions, names
 
 Row = TypeVar("Row", bound=TableRow)
@@ -57,8 +58,11 @@ def _mapper(kind: type[Row]) -> Callable[[Sequence[Any]], Row]:
 
     def row(values: Sequence[Any]) -> Row:
         each = list(values)
-        for at, make in made.items():
-            each[at] = make(each[at])
+        try:
+            for at, make in made.items():
+                each[at] = make(each[at])
+        except msgspec.MsgspecError as error:
+            raise Damaged(f"a row of {kind.table} can't be read") from error
         return kind(**dict(zip(fields, each, strict=True)))
 
     return row
@@ -151,9 +155,8 @@ def events(connection: sqlite3.Connection, session: str, after: int, limit: int,
     if (no := _no(connection, "session", session)) is None or after >= SEQ_MOST:
         return []
     terms, values = _kinds(kinds)
-    sql = f"SELECT id & {SEQ_MOST}, body FROM event WHERE id > ? AND id <= ? {terms} ORDER BY id LIMIT ?"
-    found = connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, _page(limit)])
-    return _up_to(found, lambda row: len(row[1]))
+    sql = f"SELECT id, crc, body FROM event WHERE id > ? AND id <= ? {terms} ORDER BY id LIMIT ?"
+    return _bodies(connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, _page(limit)]))
 
 
 def last_events(
@@ -163,21 +166,22 @@ def last_events(
         return []
     terms, values = _kinds(kinds)
     end = event_ids(no)[1] + 1 if before is None else event_id(no, before)
-    sql = f"SELECT id & {SEQ_MOST}, body FROM event WHERE id > ? AND id < ? {terms} ORDER BY id DESC LIMIT ?"
-    found = connection.execute(sql, [event_ids(no)[0], end, *values, _page(limit)])
-    return _up_to(found, lambda row: len(row[1]))[::-1]
+    sql = f"SELECT id, crc, body FROM event WHERE id > ? AND id < ? {terms} ORDER BY id DESC LIMIT ?"
+    return _bodies(connection.execute(sql, [event_ids(no)[0], end, *values, _page(limit)]))[::-1]
 
 
 def _kinds(kinds: Sequence[str]) -> tuple[str, list[Any]]:
     return (f"AND kind IN ({', '.join('?' * len(kinds))})", list(map(bound, kinds))) if kinds else ("", [])
 
 
-def _up_to(rows: Iterable[Any], size: Callable[[Any], int]) -> list[Any]:
-    """What fits into a page: at least one."""
+def _bodies(rows: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
+    """What fits into a page, at least one; as it was stored, or ``Damaged``."""
     page, held = [], 0
-    for row in rows:
-        page.append(row)
-        held += size(row)
+    for id, crc, body in rows:
+        if not sound(id, crc, body):
+            raise Damaged(f"event {id & SEQ_MOST} is not what was stored")
+        page.append((id & SEQ_MOST, body))
+        held += len(body)
         if held > PAGE_BYTES:
             break
     return page
@@ -195,7 +199,13 @@ def event(connection: sqlite3.Connection, session: str, seq: int) -> StoredEvent
 
 # --- lines
 
-_LINE = "SELECT line.id, process.id, CASE line.id & 16383 WHEN 0 THEN 'out' ELSE 'in' END, n, at, raw FROM line, process"
+_LINE = "SELECT line.id, process.id, CASE line.id & 16383 WHEN 0 THEN 'out' ELSE 'in' END, n, at, raw, crc FROM line, process"
+
+
+def _line(row: tuple[Any, ...]) -> StoredLine:
+    if not sound(row[0], row[6], row[5]):
+        raise Damaged(f"line {row[3]} is not what was stored")
+    return StoredLine(*row[:6])
 
 
 def lines(connection: sqlite3.Connection, session: str, after: int, dir: Direction | None, limit: int) -> list[StoredLine]:
@@ -214,7 +224,13 @@ def _lines_of(connection: sqlite3.Connection, process: int, after: int, dir: Dir
     way = {"out": "AND line.id & 16383 = 0", "in": "AND line.id & 16383 > 0", None: ""}[dir]
     sql = f"{_LINE} WHERE process.no = ? AND line.id > ? AND line.id <= ? {way} ORDER BY line.id LIMIT ?"
     found = connection.execute(sql, (process, bound(after), line_ids(process)[1], _page(limit)))
-    return [StoredLine(*row) for row in _up_to(found, lambda row: len(row[5]))]
+    page, held = [], 0
+    for row in found:
+        page.append(_line(row))
+        held += len(row[5])
+        if held > PAGE_BYTES:
+            break
+    return page
 
 
 def lines_of(connection: sqlite3.Connection, process: str, after: int, limit: int) -> list[StoredLine]:
@@ -231,7 +247,7 @@ def line(connection: sqlite3.Connection, process: str, n: int, dir: Direction) -
     else:
         sql = f"{_LINE} WHERE process.no = ? AND line.id BETWEEN ? AND ? AND line.id & 16383 > 0 AND n = ?"
         found = connection.execute(sql, (no, *line_ids(no), bound(n))).fetchone()
-    return None if found is None else StoredLine(*found)
+    return None if found is None else _line(found)
 
 
 def last_lines(connection: sqlite3.Connection, process: str) -> LastLines:

@@ -15,6 +15,13 @@ class Misplaced(Exception):
         self.why = why
 
 
+class Damaged(sqlite3.DatabaseError):
+    """A row is not what was stored, and SQLite itself has not noticed."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    sqlite_errorname = "SQLITE_CORRUPT"
+
+
 STATES: dict[int, tuple[HealthState, str]] = {
     sqlite3.SQLITE_FULL: ("full", "the disk that holds {path} is full; free some space and the hub goes on by itself"),
     sqlite3.SQLITE_READONLY: ("read_only", "{path} can't be written (read-only); make it writable and the hub goes on by itself"),
@@ -33,6 +40,8 @@ def diagnose(error: Exception, path: str) -> tuple[HealthState, str]:
     if isinstance(error, Misplaced):
         return "replaced", error.why
     code = getattr(error, "sqlite_errorcode", None)
+    if code is None and "Could not decode" in str(error):
+        code = sqlite3.SQLITE_CORRUPT  # a text column that is no text: sqlite3's own finding, without a code
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
     state, words = STATES.get((code or 0) & 0xFF, ("failing", "writing to {path} fails ({name}); the hub keeps trying"))
     return state, words.format(path=path, name=name)

@@ -1,0 +1,178 @@
+"""Copies what can be read of a damaged database into a new file, and counts. Refuses to touch the damaged one.
+
+Tables are read from both sides of each hole. Events and lines whose checksum does not hold are left out; search is built anew
+from what is left. Numbers that were given are not given again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ropewalk.errors import StoreRefused
+from ropewalk.store.rows import TABLES
+from ropewalk.store.sqlite.check import sound_event
+from ropewalk.store.sqlite.connections import first_writer
+from ropewalk.store.sqlite.keys import sound
+from ropewalk.store.sqlite.place import Lock, prepare
+from ropewalk.store.sqlite.statements import names
+
+COPIED = (*TABLES, "counter", "line", "event")
+BATCH = 500
+
+
+class Salvaged(Struct):
+    """``kept``: rows by table. ``unsound``: rows that were there and not whole. ``holes``: places that could not be read."""
+
+    kept: dict[str, int]
+    unsound: int
+    holes: int
+
+    @property
+    def words(self) -> str:
+        kept = ", ".join(f"{count} of {table}" for table, count in self.kept.items() if count) or "nothing"
+        return f"kept: {kept}; {self.unsound} rows were not whole, {self.holes} places could not be read"
+
+
+def salvage(path: Path, into: Path) -> Salvaged:
+    """Raises ``StoreRefused``: a hub is running on it, ``into`` is there already, or nothing could be read."""
+    if into.exists():
+        raise StoreRefused(f"{into} is there already; name a new file")
+    prepare(into)
+    lock = Lock(path)
+    try:
+        with tempfile.TemporaryDirectory(dir=into.parent, prefix="salvage-") as folder:
+            return _salvage(_copied(path, Path(folder)), into)
+    finally:
+        lock.release()
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """With its log: opening it moves that into the file."""
+    copy = folder / "copy.db"
+    for suffix in ("", "-wal"):
+        if (file := Path(f"{path}{suffix}")).exists():
+            shutil.copyfile(file, Path(f"{copy}{suffix}"))
+    return copy
+
+
+def _salvage(copy: Path, into: Path) -> Salvaged:
+    old = sqlite3.connect(copy, isolation_level=None)
+    old.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    new = first_writer(into)
+    found = Salvaged({}, 0, 0)
+    try:
+        new.execute("PRAGMA wal_autocheckpoint = 1000")
+        for table in COPIED:
+            _copy_table(old, new, table, found)
+        if not any(found.kept.values()):
+            raise StoreRefused(f"nothing could be read of it; what is left of the file is in {copy.parent.parent}")
+        _mend(new)
+    finally:
+        old.close()
+        new.close()
+    return found
+
+
+def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str, found: Salvaged) -> None:
+    found.kept[table] = 0
+    columns = _columns(old, new, table)
+    if not columns:
+        found.holes += 1
+        return
+    marks = ", ".join("?" * len(columns))
+    sql = f'INSERT OR IGNORE INTO "{table}" ({names(columns)}) VALUES ({marks})'
+    if table == "counter":
+        sql = f'INSERT OR REPLACE INTO "{table}" ({names(columns)}) VALUES ({marks})'
+    new.execute("BEGIN IMMEDIATE")
+    for row in _rows(old, table, columns, found):
+        if not _sound(table, dict(zip(columns, row, strict=True))):
+            found.unsound += 1
+            continue
+        try:
+            found.kept[table] += new.execute(sql, row).rowcount
+        except (sqlite3.Error, ValueError, OverflowError):
+            found.unsound += 1
+    new.execute("COMMIT")
+
+
+def _columns(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> list[str]:
+    """Those that both have; none where the damaged file does not know the table any more."""
+    try:
+        there = {row[1] for row in old.execute(f'PRAGMA table_info("{table}")')}
+    except sqlite3.Error:
+        return []
+    return [row[1] for row in new.execute(f'PRAGMA table_info("{table}")') if row[1] in there]
+
+
+def _rows(old: sqlite3.Connection, table: str, columns: list[str], found: Salvaged) -> Iterator[tuple[Any, ...]]:
+    """Upwards as far as it goes; over a hole with growing steps; back down to the hole from behind it."""
+    at, step, landed = -(2**63), 0, True
+    while True:
+        first = None
+        try:
+            for row in old.execute(_walk(table, columns, "> ?", "ASC"), (min(at + step, 2**63 - 1),)):
+                if not landed:
+                    first = row[0]
+                    break
+                yield row[1:]
+                at = row[0]
+            else:
+                return
+        except (sqlite3.Error, OverflowError):
+            found.holes += landed
+            landed, step = False, max(1, step * 2)
+            if at + step >= 2**63 - 1:
+                return
+            if at < 0:
+                at = 0
+            continue
+        if first is not None:
+            yield from _backwards(old, table, columns, at, first)
+            at, step, landed = first - 1, 0, True
+
+
+def _backwards(old: sqlite3.Connection, table: str, columns: list[str], above: int, below: int) -> Iterator[tuple[Any, ...]]:
+    try:
+        for row in old.execute(_walk(table, columns, "< ?", "DESC"), (below,)):
+            if row[0] <= above:
+                return
+            yield row[1:]
+    except (sqlite3.Error, OverflowError):
+        return
+
+
+def _walk(table: str, columns: list[str], which: str, way: str) -> str:
+    return f'SELECT rowid, {names(columns)} FROM "{table}" NOT INDEXED WHERE rowid {which} ORDER BY rowid {way}'
+
+
+def _sound(table: str, row: dict[str, Any]) -> bool:
+    if table == "event":
+        return sound_event(row["id"], row["kind"], row["at"], row["crc"], row["body"])
+    if table == "line":
+        return sound(row["id"], row["crc"], row["raw"])
+    return True
+
+
+def _mend(new: sqlite3.Connection) -> None:
+    """Every event has a session, every counter is at least its last event's, and search begins again."""
+    new.execute("BEGIN IMMEDIATE")
+    sql = "SELECT id >> 32, max(id), body FROM event WHERE id >> 32 NOT IN (SELECT no FROM session) GROUP BY 1"
+    for no, _, body in new.execute(sql).fetchall():
+        session = msgspec.json.decode(body).get("session") or f"salvaged-{no}"
+        new.execute("INSERT OR IGNORE INTO session (no, id, title) VALUES (?, ?, ?)", (no, session, "salvaged"))
+    new.execute("DELETE FROM event WHERE id >> 32 NOT IN (SELECT no FROM session)")
+    new.execute("UPDATE counter SET indexed = 0")
+    new.execute("""
+        INSERT INTO counter (no, seq) SELECT id >> 32, max(id) & 4294967295 FROM event GROUP BY 1
+        ON CONFLICT (no) DO UPDATE SET seq = max(seq, excluded.seq)
+    """)
+    new.execute("INSERT OR IGNORE INTO counter (no) VALUES (0)")
+    new.execute("COMMIT")
