@@ -68,22 +68,22 @@ class LocalRunner:
         roots = (*self._config.roots, self._config.home) if self._config.roots else ()
         return [f"--root={os.path.expanduser(root)}" for root in roots]
 
-    def went(self) -> None:
+    def went(self, link: RunnerLink) -> None:
         if not self._spawning:
             self._spawning = True
-            self._tasks.start(self._again())
+            self._tasks.start(self._again(link))
 
-    async def _again(self) -> None:
+    async def _again(self, link: RunnerLink) -> None:
+        """Until the link is up. A dying runner's socket can still be open for a moment: one that answers is not enough."""
         pause = 0.05
         try:
-            while True:
+            while not link.up:
                 try:
                     await self.there()
-                    return
                 except (LinkBroken, UsageError) as error:
                     log.warning("the runner does not start", why=str(error))
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, 5.0)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 5.0)
         finally:
             self._spawning = False
 
@@ -111,7 +111,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         runner = LocalRunner(config, tasks)
         link = RunnerLink(
             await runner.there(), epoch, version=__version__, on_up=lambda reports: hub.runner_up(reports),
-            on_down=lambda why: hub.runner_down(why, runner.went), on_accounts=lambda counted: roster.accounts(counted),
+            on_down=lambda why: hub.runner_down(why, lambda: runner.went(link)), on_accounts=lambda counted: roster.accounts(counted),
         )  # fmt: skip
         world = World(
             store=store, link=link, config=config, told=Telling(feed), slots=Slots(config.max_turns, config.max_processes),

@@ -67,13 +67,14 @@ class Verbs(Reading):
             session=row.id, at=row.created_at, cwd=cwd, title=row.title, by=who.name, door=who.door, sim=row.sim,
             fork_of=row.parent, fork_at=command.fork_at, resume=command.resume,
         )  # fmt: skip
+        session = Session(world, row, [], [])
+        session.board.heed(created)
+        row.status, row.why, _ = session.board.standing
         entry = Entry(session=row.id, epoch=row.epoch, events=[created], rows=[put(row), *kept({"session": row.id})])
         stored = await self.store.append(entry)
         row.last_seq = 1
-        session = self.roster.add(row)
-        session.board.heed(created)
+        self.roster.add(session)
         world.told.stored(row.id, stored)
-        session.settle()
         if command.prompt is not None or command.content is not None:
             await session.prompts.queue(who, c.Prompt(text=command.prompt, content=command.content))
         return await self.session(who, row.id)

@@ -35,10 +35,17 @@ class Desk:
             f"answer:{row.request_id}": row for row in rows if row.state == "answered" and row.delivered_at is None
         }
         self._answering: dict[str, Principal] = {}
+        self._changed = False
 
     def tell_board(self) -> None:
         oldest = next(iter(self.open.values()), None)
         self._session.board.questions(len(self.open), view_of(oldest).line if oldest else "")
+        self._changed = True
+
+    def changed(self) -> bool:
+        """Whether questions were opened or closed since the last call: how the session stands may be another now."""
+        changed, self._changed = self._changed, False
+        return changed
 
     # -- the CLI
 

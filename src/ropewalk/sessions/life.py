@@ -23,9 +23,10 @@ from ..events import commands as c
 from ..events import events as e
 from ..events.commands import Principal
 from ..protocol.connection import Connection
-from ..store.base import Change, RowChange, Value, put
+from ..store.base import Change, Value, put
 from ..store.rows import ProcessRow
 from ..transports.base import End
+from ..transports.runner import ProcessReport
 from .asked import Fresh
 from .kept import Begun
 from .launching import launch_for
@@ -131,35 +132,27 @@ class Life:
         wire = Wire(session, process, connection, Translator(session.id, process, row.cwd, session.known))
         session.wire, session.process = wire, kept
         self._gone.clear()
+        claim = "" if how.get("fork") else how.get("resume") or how.get("new_session") or ""  # a fork has an id of its own
         try:
-            started = await world.link.start_process(
-                process, launch, wire, claim=how.get("resume") or how.get("new_session") or ""
-            )
+            started = await world.link.start_process(process, launch, wire, claim=claim)
         except UsageError as error:
             self._never_was(wire, str(error))
             raise
-        kept.pid, kept.start_time, kept.boot_id = started.pid, str(started.start_time), started.boot_id
-        version = ".".join(map(str, program.version)) if program.version else ""
-        event = e.ProcessStarted(
-            pid=started.pid,
-            runner=row.runner,
-            argv=launch.argv,
-            version=version or None,
-            resumed=how.get("resume"),
-            process=process,
-        )
-        values: dict[str, Value] = {
-            "pid": started.pid,
-            "start_time": kept.start_time,
-            "boot_id": started.boot_id,
-            "version": version,
-        }
-        rows: list[RowChange] = [Change("process", {"id": process}, values, must=False)]
+        if program.version:
+            kept.version = ".".join(map(str, program.version))
         if how.get("new_session"):
-            rows.append(session.change(cli_session=how["new_session"]))
             session.known.cli_session = how["new_session"]
-        session.post([event], rows)
+            session.post([], [session.change(cli_session=how["new_session"])])
+        self._tell_start(kept, started.pid, started.start_time, started.boot_id, how.get("resume"))
         self._greet(wire)
+
+    def _tell_start(self, kept: ProcessRow, pid: int, start_time: int, boot_id: str, resumed: str | None = None) -> None:
+        kept.pid, kept.start_time, kept.boot_id = pid, str(start_time), boot_id
+        event = e.ProcessStarted(
+            pid=pid, runner=kept.runner, argv=kept.argv, version=kept.version or None, resumed=resumed, process=kept.id
+        )
+        values: dict[str, Value] = {"pid": pid, "start_time": kept.start_time, "boot_id": boot_id, "version": kept.version}
+        self._session.post([event], [Change("process", {"id": kept.id}, values, must=False)])
 
     def _how(self) -> dict[str, Any]:
         """New, resumed, or forked: a session whose conversation has begun goes on with it."""
@@ -185,12 +178,19 @@ class Life:
             return  # its end tells the rest
         asyncio.get_running_loop().call_soon(self.ready, wire)
 
-    def took_over(self, wire: Wire) -> None:
-        """A process of an earlier life of the hub is heard again."""
+    def took_over(self, wire: Wire, report: ProcessReport) -> None:
+        """A process of an earlier life of the hub is heard again; what that life did not come to say is said now."""
+        kept = self._session.process
         self._starting = False
         self._gone.clear()
-        if not wire.ready and wire.connection.pending.of("initialize"):
+        if kept is not None and kept.pid is None:
+            self._tell_start(kept, report.pid, report.start_time, report.boot_id)
+        if wire.ready or not report.alive:
+            return
+        if wire.connection.pending.of("initialize"):
             self._deadline = asyncio.get_running_loop().call_later(START_WITHIN, self._too_slow, wire)
+        else:
+            self._greet(wire)
 
     def greeted_meanwhile(self, wire: Wire) -> None:
         """The answer to a greeting that an earlier life said: nobody waits for it but us."""
@@ -204,8 +204,8 @@ class Life:
             return
         wire.ready = True
         self._session.board.ready()
-        self._session.settle()
         self._session.pump()
+        self._session.settle()
         self._rest_later()
 
     def _too_slow(self, wire: Wire) -> None:

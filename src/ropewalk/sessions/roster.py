@@ -43,11 +43,10 @@ class Roster:
                 del self._loading[session]
         return await asyncio.shield(loading)
 
-    def add(self, row: SessionRow) -> Session:
+    def add(self, session: Session) -> None:
         """One that was just created."""
-        session = self.awake[row.id] = Session(self.world, row, [], [])
+        self.awake[session.id] = session
         self._let_go()
-        return session
 
     async def _load(self, session: str) -> Session:
         store = self.world.store

@@ -87,7 +87,7 @@ class Session:
         """A fact: kept, then told, then ``then``. Never waits; while the disk is sick it is kept waiting, in order."""
         rows = list(rows)
         self._complete(events)
-        if self._heed(events):
+        if self._heed(events) or self.desk.changed():
             self._new_status(events, rows, self.world.clock())
         self._apply(rows)
         self.world.store.post(
@@ -161,7 +161,9 @@ class Session:
         if (standing.status, standing.why) == (self.row.status, self.row.why):
             return
         events.append(e.StatusChanged(session=self.id, at=now, status=standing.status, why=standing.why))
-        rows.append(self.change(status=standing.status, why=standing.why, status_at=now, changed_at=now))
+        changed = self.change(status=standing.status, why=standing.why, status_at=now, changed_at=now)
+        self._apply([changed])
+        rows.append(changed)
         self.life.stands(standing.status)
 
     def change(self, **values: Any) -> Change:

@@ -27,8 +27,7 @@ async def take_over(session: Session, process: ProcessRow, report: ProcessReport
     wire.written_keys = keys & said.keys()
     wire.unconfirmed = {key: raw for key, raw in said.items() if key not in keys}
     session.wire, session.process = wire, process
-    wire.ready = wire.connection.initialize_response is not None
-    session.life.took_over(wire)
+    session.life.took_over(wire, report)
     for key in wire.written_keys:
         session.written(key)
     world.link.attach(process.id, report.stored, wire)
@@ -46,7 +45,6 @@ async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[st
     wire = Wire(session, process.id, connection, translator)
     said: dict[str, bytes] = {}
     session.board.starting()
-    session.board.ready()
     async for line in world.store.conversation(process.id):
         if line.dir == "in":
             wire.said = line.n
@@ -54,7 +52,11 @@ async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[st
             connection.replay(line.raw)
             continue
         wire.heard = line.n
-        for message in connection.receive_data(line.raw + b"\n"):
+        messages = connection.receive_data(line.raw + b"\n")
+        if not wire.ready and connection.initialize_response is not None:
+            wire.ready = True
+            session.board.ready()
+        for message in messages:
             for event in translator.events(message, line.n, line.at):
                 session.board.heed(event)
     connection.take_notable()
