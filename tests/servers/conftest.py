@@ -14,6 +14,7 @@ import pytest
 from ropewalk.config import Config
 from ropewalk.servers.access import Access, open_access
 from ropewalk.servers.web import Address, open_web
+from ropewalk.servers.web.server import Web
 
 from .standin import StandIn
 
@@ -27,6 +28,8 @@ class Door:
     address: Address
     config: Config
     token: str
+    web: Web
+    """What serves, to look at; never to call."""
 
     @property
     def bearer(self) -> dict[str, str]:
@@ -53,7 +56,8 @@ async def open_door(folder: Path, hub: StandIn | None = None, **settings: Any) -
     async with AsyncExitStack() as stack:
         access = await stack.enter_async_context(open_access(hub, config))
         address = await stack.enter_async_context(open_web(hub, access, config))
-        yield Door(hub, access, address, config, config.token_file.read_text().strip())
+        web = next(tell.__self__ for tell in access._tell if isinstance(getattr(tell, "__self__", None), Web))  # type: ignore[attr-defined]
+        yield Door(hub, access, address, config, config.token_file.read_text().strip(), web)
 
 
 @pytest.fixture

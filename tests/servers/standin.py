@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -17,6 +16,7 @@ from ropewalk.events.commands import Principal
 from ropewalk.hub.calls import Listener
 
 BOUND = 1 << 20
+T = TypeVar("T")
 
 
 class Told:
@@ -106,7 +106,7 @@ class StandIn:
             raise NotFound("There is no such session.")
         return self.views[session]
 
-    def _once(self, who: Principal, command: Any, make: Callable[[], Any]) -> Any:
+    def _once(self, who: Principal, command: Any, make: Callable[[], T]) -> T:
         if command.client_id is None:
             return make()
         key, body = (who.token, command.client_id), msgspec.json.encode(command)
@@ -114,7 +114,7 @@ class StandIn:
             self.used[key] = (body, make())
         if self.used[key][0] != body:
             raise CommandReused("This client_id named another action before.")
-        return self.used[key][1]
+        return cast(T, self.used[key][1])
 
     # -- hearing
 
@@ -323,7 +323,3 @@ class StandIn:
     def _tokens_changed(self) -> None:
         for tell in self.tells:
             tell()
-
-
-def now() -> float:
-    return time.time()

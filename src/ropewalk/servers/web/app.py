@@ -27,6 +27,7 @@ from .api.route import ANYONE, ROLES
 from .body import BodyRequest
 from .document import document_from
 from .problems import MEDIA_TYPE, Refusal, encoded, problem, problem_from
+from .wire import EXTENSION
 
 BODY_LIMIT = 16 * 1024 * 1024 + 64 * 1024
 """A prompt of 16 MiB and what stands around it."""
@@ -94,7 +95,11 @@ def _guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHan
 
 
 def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    found = _from_litestar(error) if isinstance(error, HTTPException) else problem_from(error)
+    wire: Any = (request.scope["extensions"] or {})[EXTENSION]
+    if wire.gone:
+        found = problem(400, "gone", "The connection was closed before the request had come to its end.")
+    else:
+        found = _from_litestar(error) if isinstance(error, HTTPException) else problem_from(error)
     headers = error.headers if isinstance(error, Refusal | HTTPException) else None
     return Response(encoded(found), status_code=found.status, media_type=MEDIA_TYPE, headers=headers)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 import structlog
@@ -87,7 +87,8 @@ def problem_from(error: Exception) -> Problem:
     if isinstance(error, Refusal):
         return error.problem
     if not isinstance(error, RopewalkError):
-        log.error("a request failed", exc_info=error)
+        log.error("a request failed", error=type(error).__name__, at=_places(error))
+        log.debug("its words", words=str(error))
         return problem(500, "failed", FAILED_HERE)
     status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
     code = (
@@ -98,6 +99,14 @@ def problem_from(error: Exception) -> Problem:
     said = error.why if isinstance(error, SessionGone) else str(error)
     by = error.by if isinstance(error, AlreadyAnswered) else None
     return problem(STATUS_OF_CODE.get(code, status), code, said, by=by)
+
+
+def _places(error: Exception) -> list[str]:
+    """Where it happened. Not its words, nor what the variables held: those may be somebody's prompt."""
+    return [
+        f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)[-8:]
+    ]
 
 
 def wrong_body(error: Exception) -> Refusal:
@@ -112,7 +121,3 @@ def wrong_body(error: Exception) -> Refusal:
 
 def encoded(found: Problem) -> bytes:
     return encoder.encode(found)
-
-
-def as_builtins(found: Problem) -> Any:
-    return msgspec.to_builtins(found)

@@ -7,6 +7,7 @@ a closed socket for ever. Frames to live sockets are written straight to the tra
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
 from typing import Any
 
@@ -25,6 +26,8 @@ BODY_WITHIN = 600.0
 """A body may be slow, a phone's is; it may not stand still, nor take for ever."""
 HEAD_LIMIT = 32 * 1024
 HEADERS_LIMIT = 100
+LINE_LIMIT = 8000
+KEY = re.compile(rb"[A-Za-z0-9+/]{22}==")
 YOUNG = 512
 """Connections that have not yet shown a token. Past it the oldest goes, so that whoever is honest and quick gets in."""
 FAREWELL = 5.0
@@ -54,6 +57,7 @@ class HttpWire(HttpToolsProtocol):
     def __init__(self, config: UvicornConfig, server_state: Doorway, app_state: dict[str, Any]) -> None:
         super().__init__(config, server_state, app_state)
         self.doorway = server_state
+        self.access_log = False  # it would write queries down
         self._due: asyncio.TimerHandle | None = None
         self._body_ends = 0.0
         self._in_head, self._in_body = True, False
@@ -65,6 +69,11 @@ class HttpWire(HttpToolsProtocol):
     @property
     def backlog(self) -> int:
         return self.transport.get_write_buffer_size() if self.transport is not None else 0
+
+    @property
+    def gone(self) -> bool:
+        """Nobody will hear an answer."""
+        return self.transport.is_closing()
 
     def admitted(self) -> None:
         """A good token was shown: no longer one of those that are bounded."""
@@ -130,6 +139,9 @@ class HttpWire(HttpToolsProtocol):
         """Raised inside the parser, which then has read its last byte of this connection."""
         if not self.url.startswith(b"/"):
             self._raise(400, "no_path", "Ask for a path: what begins with a slash.")
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            self._raise(400, "no_http", "The only transfer coding that is read here is chunked.")
         if len(self.headers) > HEADERS_LIMIT or sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT:
             self._raise(431, "head_too_large", "The headers are too large: 32 KiB and 100 lines at most.")
 
@@ -141,6 +153,9 @@ class HttpWire(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._disarm()
+        if not _asks_for_socket(self.scope["method"], self.headers):
+            self._refuse(400, "no_upgrade", "This is no request for a WebSocket of version 13.")
+            return
         self.doorway.young.pop(self, None)
         super().handle_websocket_upgrade()
 
@@ -156,7 +171,7 @@ class HttpWire(HttpToolsProtocol):
         self._disarm()
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             body = encoded(found)
             self.transport.write(
                 STATUS_LINE[found.status]
@@ -164,6 +179,9 @@ class HttpWire(HttpToolsProtocol):
                 + b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n\r\n"
                 + body
             )
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         self.transport.close()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -225,6 +243,11 @@ class SocketWire(WebSocketsSansIOProtocol):
 
     # -- uvicorn's calls
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.handshake_initiated:
+            self.abort()  # it comes in one piece, from us; what is unread now would stay so
+
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
         if self.response.status_code == 101:
@@ -251,6 +274,14 @@ class SocketWire(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         self.part(1012, "hub restarting")
+
+
+def _asks_for_socket(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
+    """A handshake that websockets reads too: it has limits of its own for a line, and past them it would say nothing at all."""
+    keys = [value for name, value in headers if name == b"sec-websocket-key"]
+    versions = [value for name, value in headers if name == b"sec-websocket-version"]
+    lines_fit = all(len(name) + len(value) < LINE_LIMIT for name, value in headers)
+    return method == "GET" and versions == [b"13"] and len(keys) == 1 and KEY.fullmatch(keys[0]) is not None and lines_fit
 
 
 def _is_utf8(frames: list[bytes]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from litestar import Request, Response
 from litestar.datastructures import Cookie
-from litestar.params import Dependency
+from litestar.di import NamedDependency
+from litestar.params import JSONBody, SkipValidation
 from msgspec import structs
 
 from ....errors import NotAllowed, NotFound
@@ -15,7 +16,7 @@ from ....events import views as v
 from ...access import Access
 from .route import ANYONE, PREFIX, Name, Who, delete, get, post
 
-Keys = Annotated[Access, Dependency(skip_validation=True)]
+Keys = NamedDependency[SkipValidation[Access]]
 AGE = 400 * 24 * 3600
 """Seconds that browsers keep a cookie at most."""
 
@@ -27,7 +28,13 @@ async def me(who: Who) -> v.Me:
 
 
 @post(f"{PREFIX}/signin", role=ANYONE)
-async def sign_in(access: Keys, data: c.SignIn, request: Request[Any, Any, Any], cookie: str, secure: bool) -> Response[v.Me]:
+async def sign_in(
+    access: Keys,
+    data: JSONBody[c.SignIn],
+    request: Request[Any, Any, Any],
+    cookie: NamedDependency[str],
+    secure: NamedDependency[bool],
+) -> Response[v.Me]:
     """Exchange a one-time code for a cookie."""
     made = await access.sign_in(data.code, data.device, request.scope["state"]["peer"])
     found = v.Me(name=made.name, roles=made.roles, door="page")
@@ -36,7 +43,7 @@ async def sign_in(access: Keys, data: c.SignIn, request: Request[Any, Any, Any],
 
 
 @post(f"{PREFIX}/tokens", role="admin", status=201)
-async def new_token(access: Keys, data: c.NewToken) -> v.TokenView:
+async def new_token(access: Keys, data: JSONBody[c.NewToken]) -> v.TokenView:
     """A one-time code for a device, or a token for a program. The secret is in this answer and nowhere else."""
     if data.kind == "code":
         made = await access.new_code(data.name, data.roles, *([data.expires_in] if data.expires_in else []))

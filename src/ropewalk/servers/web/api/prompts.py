@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from litestar import Request
-from litestar.params import Parameter
+from litestar.params import JSONBody, QueryParameter
 
 from ....events import commands as c
 from ....events import views as v
-from ..body import BodyRequest, client_id_from
+from ..body import client_id_from, file_from
 from ..verbs import VERBS
 from .route import Hub, Name, Who, delete, patch, post
 from .sessions import SESSION
 
-FileName = Annotated[str, Parameter(min_length=1, max_length=255, pattern=r"^[^/\\\x00-\x1f\x7f]+$")]
-Kind = Annotated[str, Parameter(max_length=100, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$", description="A media type.")]
+FileName = Annotated[str, QueryParameter(min_length=1, max_length=255, pattern=r"^[^/\\\x00-\x1f\x7f]+$")]
+Kind = Annotated[str, QueryParameter(max_length=100, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$", description="A media type.")]
 
 
 @post(f"{SESSION}/prompts", role=VERBS["prompt"].role, status=201)
-async def send_prompt(hub: Hub, who: Who, session: Name, data: c.Prompt) -> v.PromptView:
+async def send_prompt(hub: Hub, who: Who, session: Name, data: JSONBody[c.Prompt]) -> v.PromptView:
     """Answered when it is stored. ``next`` waits its turn, ``now`` joins the running one, ``instead`` interrupts it."""
     return await hub.prompt(who, session, data)
 
 
 @patch(f"{SESSION}/prompts/{{prompt:str}}", role=VERBS["edit_prompt"].role)
-async def edit_prompt(hub: Hub, who: Who, session: Name, prompt: Name, data: c.EditPrompt) -> v.PromptView:
+async def edit_prompt(hub: Hub, who: Who, session: Name, prompt: Name, data: JSONBody[c.EditPrompt]) -> v.PromptView:
     """New words or another place; 409 when it was handed over already."""
     return await hub.edit_prompt(who, session, prompt, data)
 
@@ -38,10 +38,10 @@ async def withdraw_prompt(hub: Hub, who: Who, session: Name, prompt: Name, reque
 
 @post(f"{SESSION}/attachments", role="prompt", status=201, dto=None)
 async def attach_file(
-    hub: Hub, who: Who, session: Name, request: BodyRequest, name: FileName, kind: Kind = "application/octet-stream"
+    hub: Hub, who: Who, session: Name, request: Request[Any, Any, Any], name: FileName, kind: Kind = "application/octet-stream"
 ) -> dict[str, Any]:
     """Keep a file for a prompt; the body is the file. A prompt names it in ``content``: {"type": "attachment", "id": …}."""
-    return await hub.attach_file(who, session, name, await request.file(), kind)
+    return await hub.attach_file(who, session, name, await file_from(request), kind)
 
 
 PROMPTS = [send_prompt, edit_prompt, withdraw_prompt, attach_file]

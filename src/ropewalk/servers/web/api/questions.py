@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from litestar.params import Parameter
+from litestar.params import JSONBody, QueryParameter
 
 from ....events import commands as c
 from ....events import views as v
 from ..verbs import VERBS
-from .route import PREFIX, Hub, Name, Who, get, post
+from .route import PREFIX, Hub, Name, Named, Who, get, post
 
-State = Annotated[Literal["open", "answered", "withdrawn", "expired", "lost"], Parameter(query="state")]
+State = Annotated[Literal["open", "answered", "withdrawn", "expired", "lost"], QueryParameter(name="state")]
 
 
 @get(f"{PREFIX}/questions", role="watch")
-async def list_questions(hub: Hub, who: Who, which: State = "open", session: Name | None = None) -> v.Page:
+async def list_questions(hub: Hub, who: Who, which: State = "open", session: Named = None) -> v.Page:
     """The longest waiting first."""
     return v.Page(items=list(await hub.questions(who, state=which, session=session)))
 
@@ -26,7 +26,7 @@ async def show_question(hub: Hub, who: Who, question: Name) -> v.QuestionView:
 
 
 @post(f"{PREFIX}/questions/{{question:str}}/answer", role=VERBS["answer"].role)
-async def answer(hub: Hub, who: Who, question: Name, data: c.Answer) -> v.QuestionView:
+async def answer(hub: Hub, who: Who, question: Name, data: JSONBody[c.Answer]) -> v.QuestionView:
     """Allow or deny. The first answer counts; a later one is refused with 409 and who was first."""
     return await hub.answer(who, question, data)
 

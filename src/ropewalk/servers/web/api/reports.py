@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from litestar import Request, Response
-from litestar.params import Parameter
+from litestar.di import NamedDependency
+from litestar.params import FromQuery, QueryParameter, SkipValidation
 
 from ....events import views as v
 from ..metrics import MEDIA_TYPE, exposition
-from .route import PREFIX, Hub, Name, Who, Words, get
+from .route import PREFIX, Hub, Name, Named, Who, Words, get
 
-Time = Annotated[float, Parameter(ge=0, le=1e11, description="Seconds since 1970.")]
-Hits = Annotated[int, Parameter(ge=1, le=200)]
-Folder = Annotated[str, Parameter(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Time = Annotated[float, QueryParameter(ge=0, le=1e11, description="Seconds since 1970.")]
+Since = Annotated[float | None, QueryParameter(ge=0, le=1e11, description="Seconds since 1970.")]
+Hits = Annotated[int, QueryParameter(ge=1, le=200)]
+Folder = Annotated[str, QueryParameter(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 @get(f"{PREFIX}/health", role="watch")
@@ -23,14 +25,14 @@ async def health(hub: Hub) -> v.Health:
 
 
 @get(f"{PREFIX}/metrics", role="watch", answers=(str, MEDIA_TYPE))
-async def metrics(hub: Hub, figures: dict[str, float]) -> Response[str]:
+async def metrics(hub: Hub, figures: NamedDependency[SkipValidation[dict[str, float]]]) -> Response[str]:
     """Numbers for Prometheus."""
     return Response(exposition({**hub.figures(), **figures}), media_type=MEDIA_TYPE)
 
 
 @get(f"{PREFIX}/usage", role="watch")
 async def usage(
-    hub: Hub, who: Who, by: Literal["day", "session", "folder", "model"] = "day", since: Time | None = None
+    hub: Hub, who: Who, by: FromQuery[Literal["day", "session", "folder", "model"]] = "day", since: Since = None
 ) -> v.Page:
     """What turns cost, as the CLI estimates it."""
     return v.Page(items=list(await hub.usage(who, by=by, since=since)))
@@ -38,7 +40,11 @@ async def usage(
 
 @get(f"{PREFIX}/search", role="watch")
 async def search(
-    hub: Hub, who: Who, q: Annotated[str, Parameter(min_length=1, max_length=1000)], session: Name | None = None, limit: Hits = 50
+    hub: Hub,
+    who: Who,
+    q: Annotated[str, QueryParameter(min_length=1, max_length=1000)],
+    session: Named = None,
+    limit: Hits = 50,
 ) -> v.Page:
     """Prompts, answers, commands, outputs, by their words."""
     return v.Page(items=list(await hub.search(who, q, session=session, limit=limit)))
@@ -68,7 +74,7 @@ async def find_folders(hub: Hub, who: Who, runner: Name, q: Words = "") -> v.Pag
 
 
 @get(f"{PREFIX}/openapi.json", role="watch", include_in_schema=False)
-async def openapi(document: bytes, request: Request[Any, Any, Any]) -> Response[bytes]:
+async def openapi(document: NamedDependency[bytes], request: Request[Any, Any, Any]) -> Response[bytes]:
     """This API, for programs."""
     return Response(document, media_type="application/json")
 

@@ -10,9 +10,10 @@ from litestar import get as litestar_get
 from litestar import patch as litestar_patch
 from litestar import post as litestar_post
 from litestar import put as litestar_put
+from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import Dependency, Parameter
+from litestar.params import PathParameter, QueryParameter, SkipValidation
 
 from ....events.commands import Principal
 from ....events.views import Problem
@@ -25,13 +26,17 @@ ANYONE = "anyone"
 """Only what must work before a person has signed in."""
 ROLES = frozenset({ANYONE, "watch", "prompt", "answer", "admin"})
 
-Hub = Annotated[HubCalls, Dependency(skip_validation=True)]
-Who = Annotated[Principal, Dependency(skip_validation=True)]
-Name = Annotated[str, Parameter(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:-]+$")]
+Hub = NamedDependency[SkipValidation[HubCalls]]
+Who = NamedDependency[SkipValidation[Principal]]
+Name = Annotated[str, PathParameter(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:-]+$")]
 """An id in a path."""
-After = Annotated[int, Parameter(ge=0, le=2**63 - 1)]
-Limit = Annotated[int, Parameter(ge=1, le=1000)]
-Words = Annotated[str, Parameter(max_length=1000)]
+Named = Annotated[str | None, QueryParameter(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:-]+$")]
+"""An id in a query, or none."""
+After = Annotated[int, QueryParameter(ge=0, le=2**63 - 1)]
+Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
+Words = Annotated[str, QueryParameter(max_length=1000)]
+Maybe = Annotated[str | None, QueryParameter(max_length=1000)]
+"""Words, or none."""
 
 WHY = {
     400: "The request can't be read.",

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 import msgspec
 from litestar import Request, Response
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from litestar.response import Stream
 from msgspec import Struct
 
 from ....events.views import Page
 from ..sse import MEDIA_TYPE, position_from, stream
-from .route import After, Hub, Limit, Name, Who, Words, get
+from .route import After, Hub, Limit, Maybe, Name, Who, Words, get
 from .sessions import SESSION
 
 JSON = "application/json"
@@ -61,7 +61,7 @@ async def stream_events(hub: Hub, who: Who, session: Name, request: Request[Any,
 @get(f"{SESSION}/lines", role="watch", answers=(LinePage, JSON))
 async def list_lines(
     hub: Hub, who: Who, session: Name, after: After = 0, limit: Limit = 500,
-    direction: Annotated[Literal["in", "out"] | None, Parameter(query="dir")] = None,
+    direction: Annotated[Literal["in", "out"] | None, QueryParameter(name="dir")] = None,
 ) -> Response[bytes]:  # fmt: skip
     """What went over the wire, verbatim. ``after`` is the ``cursor`` of the last line that was read."""
     found = await hub.lines(who, session, after=after, direction=direction, limit=limit)
@@ -90,14 +90,14 @@ async def find_files(hub: Hub, who: Who, session: Name, q: Words = "") -> Page:
 
 
 @get(f"{SESSION}/changes", role="watch")
-async def list_changes(hub: Hub, who: Who, session: Name, since: Words | None = None) -> dict[str, Any]:
+async def list_changes(hub: Hub, who: Who, session: Name, since: Maybe = None) -> dict[str, Any]:
     """What changed in its folder."""
     return await hub.changes(who, session, since=since)
 
 
 @get(f"{SESSION}/export", role="watch", answers=(str, "application/octet-stream"))
 async def export(
-    hub: Hub, who: Who, session: Name, form: Annotated[Literal["jsonl", "json", "md"], Parameter(query="format")] = "md"
+    hub: Hub, who: Who, session: Name, form: Annotated[Literal["jsonl", "json", "md"], QueryParameter(name="format")] = "md"
 ) -> Response[bytes]:
     """The whole session as one file."""
     name, _, found = await hub.export(who, session, form)
