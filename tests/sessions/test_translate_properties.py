@@ -34,6 +34,7 @@ def told_and_readable(lines: list[bytes], lazy: bool) -> list[e.Event]:
 @tries(400)
 @given(st.lists(mutated_lines(), min_size=1, max_size=4), st.booleans())
 @example([b'{"type":"system","subtype":"init","mcp_servers":[{"name":1}],"tools":[{"name":[]}]}'], True)
+@example([b'{"type":"system","subtype":"init"}', b'{"type":"system","subtype":"init","session_id":"\\ud800"}'], True)
 @example([b'{"type":"result","modelUsage":{"a":{"contextWindow":"x"}},"usage":{"input_tokens":1e400}}'], True)
 @example([b'{"type":"user","message":{"content":[{"type":"tool_result","content":{"text":["\\ud800"]}}]}}'], True)
 def test_no_mutation_of_a_line_raises_or_gives_an_event_that_cannot_be_stored(lines: list[bytes], lazy: bool) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from ..events.events import TEXT_LIMIT
+
+_HALF = re.compile(rb"\\u[dD]")
 
 DEEPEST = 64
 """Levels of nesting that an event keeps; the line has the rest. Readers of JSON give up at a few hundred."""
@@ -29,7 +32,7 @@ def readable(raw: bytes) -> str:
 
 def is_clean(raw: bytes) -> bool:
     """Can no text of this line hold half a character? (False for escaped pairs too: those are looked at one by one.)"""
-    if b"\\ud" in raw or b"\\uD" in raw:
+    if b"\\" in raw and _HALF.search(raw) is not None:  # one letter is looked for twenty times as fast as three
         return False
     if raw.isascii():
         return True
@@ -62,7 +65,10 @@ def harmless(value: Any, depth: int = DEEPEST) -> Any:
 
 def is_flat(given: Mapping[str, Any]) -> bool:
     """No value holds others: nothing can lie too deep."""
-    return not any(type(value) is dict or type(value) is list for value in given.values())
+    for value in given.values():  # noqa: SIM110  # every tool call goes through here, and any() costs a generator
+        if type(value) is dict or type(value) is list:
+            return False
+    return True
 
 
 def shortened(value: Any, depth: int = 8) -> Any:

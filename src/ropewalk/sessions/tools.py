@@ -59,6 +59,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "TaskStop": ("task_id",),
 }
 ANY = ("file_path", "path", "notebook_path", "command", "url", "query", "pattern", "description", "name", "title", "id")
+_KEYS = {name: (*keys, *ANY) for name, keys in TELLING.items()}
 FIXED: Mapping[str, str] = {
     "TodoWrite": "todos updated",
     "TodoRead": "todos read",
@@ -91,7 +92,7 @@ def title_of(name: str, given: Mapping[str, Any], folder: str, home: str = "") -
         return FIXED[name]
     if name == "AskUserQuestion":
         return f"asks: {'; '.join(choice.question for choice in choices_of(given))}"[:LONGEST]
-    for key in (*TELLING.get(name, ()), *ANY):
+    for key in _KEYS.get(name, ANY):
         value = given.get(key)
         if isinstance(value, str) and value:
             return shown_path(value[:LONGEST], folder, home) if key.endswith("path") else value[:LONGEST]

@@ -105,8 +105,7 @@ class Translator:
         told = TOLD.get(type(message))
         if told is None:
             return []
-        events = told(self._memory, message)
-        return self._stamped(events, message, line, at) if events else events
+        return self._stamped(told(self._memory, message), message, line, at)
 
     def gone(self, at: float) -> list[Event]:
         """The process has ended: what it left open will not be finished. Tell these before ``process_ended``."""
@@ -152,7 +151,7 @@ class Translator:
         return [event]
 
     def _stamped(self, events: list[Event], message: Message, line: int, at: float) -> list[Event]:
-        parent = getattr(message, "parent_tool_use_id", None) if type(message) in _WITH_PARENT else None
+        parent = message.parent_tool_use_id if isinstance(message, m.Assistant | m.User | m.StreamEvent) else None
         for part, event in enumerate(events):
             event.session, event.process, event.line, event.at = self.session, self.process, line, at
             if part:
@@ -163,6 +162,3 @@ class Translator:
             for struct in (*events, self.known):
                 scrub(struct)
         return events
-
-
-_WITH_PARENT = frozenset({m.Assistant, m.User, m.StreamEvent})

@@ -127,7 +127,7 @@ def _finished(memory: Memory, message: User, block: ToolResultBlock) -> list[e.E
     details = message.tool_use_result
     failed = bool(block.is_error)
     source, refused = _decided(message.tool_result_meta, block.tool_use_id)
-    text, long = cut(block.text)
+    text, long = cut(block.content if type(block.content) is str else block.text)
     finished = e.ToolFinished(
         tool_use=block.tool_use_id,
         tool=call.tool if call else "",
