@@ -65,4 +65,4 @@ def test_garbage_breaks_the_link_in_words_and_for_good(garbage: bytes) -> None:
 def test_what_the_other_side_would_refuse_is_not_sent() -> None:
     """ours: the sender is told, not the receiver."""
     with pytest.raises(LinkBroken, match="too large"):
-        encode(frames.Start(1, "p", ("x" * (frames.LARGEST_HEADER + 1),), (), "/", {}))
+        encode(frames.Start(1, "p", (b"x" * (frames.LARGEST_HEADER + 1),), (), b"/", {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import socket
@@ -138,9 +139,11 @@ async def test_an_id_that_is_no_plain_name_is_refused(world: World, process: str
 
 
 async def test_the_clis_environment_is_what_the_hub_said_and_a_marker(world: World) -> None:
-    """ours (S27): nothing of the runner's own environment, nothing of the hub's; and its ways with signals and files are fresh."""
+    """ours (S27): nothing of the runner's own environment, nor of the hub's; signals and umask are as usual."""
     link = await world.hub()
-    program = "import json; print(json.dumps([dict(os.environ), os.umask(0), open('/proc/self/status').read()]), flush=True); live()"
+    program = (
+        "import json; print(json.dumps([dict(os.environ), os.umask(0), open('/proc/self/status').read()]), flush=True); live()"
+    )
     started = await link.start_process("p1", world.cli(program, A="b"), ear := LineEar(), graces=QUICK)
     environment, umask, status = json.loads((await ear.hears(1))[0])
     assert environment.pop("LC_CTYPE", "C.UTF-8") == "C.UTF-8"  # python sets it for itself
@@ -155,6 +158,19 @@ async def test_the_clis_environment_is_what_the_hub_said_and_a_marker(world: Wor
     assert seen is not None
     assert (seen.seen.start, seen.session) == (started.start_time, started.pid)
     await link.stop("p1", patience=0)
+
+
+async def test_a_folder_and_a_variable_that_are_no_utf_8_reach_the_cli_as_they_are(world: World) -> None:
+    """ours: names are the system's bytes; half an emoji is the caller's mistake."""
+    link = await world.hub()
+    launch = world.cli("print(os.fsencode(os.getcwd()).hex(), os.environb[b'A'].hex())", A=os.fsdecode(b"\xe9"))
+    odd = os.path.join(os.fsencode(world.folder), b"caf\xe9")
+    os.mkdir(odd)
+    await link.start_process("p1", dataclasses.replace(launch, cwd=os.fsdecode(odd)), ear := LineEar())
+    await ear.hears_the_end()
+    assert ear.all == [f"{odd.hex()} e9".encode()]
+    with pytest.raises(UsageError, match="no process can be given"):
+        await link.start_process("p2", dataclasses.replace(launch, args=("\ud83e",)), LineEar())
 
 
 # Writing
@@ -297,7 +313,7 @@ async def test_what_a_cli_leaves_behind_when_it_ends_by_itself_is_ended_too(worl
 
 async def test_term_ends_all_clis_and_the_spool_keeps_what_they_said(tmp_path: Path) -> None:
     """ours: the runner's own end is graceful, and exit 0."""
-    async with world_in(tmp_path) as world:
+    async with world_in(tmp_path, "--patience=0.1") as world:
         link = await world.hub()
         await link.start_process("p1", world.cli("print('one', flush=True); note('cli'); live()"), LineEar(), graces=QUICK)
         life = await life_of(world.folder, "cli")

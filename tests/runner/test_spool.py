@@ -51,7 +51,9 @@ LINES = st.lists(st.binary(max_size=300).map(lambda line: line.replace(b"\n", b"
 
 
 @given(LINES, st.integers(0, 1000), st.integers(0, 45), st.sampled_from([300, 2000, 10**6]))
-def test_every_line_comes_back_from_any_number_on_however_it_was_cut(lines: list[bytes], seed: int, after: int, size: int) -> None:
+def test_every_line_comes_back_from_any_number_on_however_it_was_cut(
+    lines: list[bytes], seed: int, after: int, size: int
+) -> None:
     """ours: newlines on bytes, no JSON; segments of any size."""
     with tempfile.TemporaryDirectory() as folder:
         spool = Spool(folder, segment=size)

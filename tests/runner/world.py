@@ -67,7 +67,7 @@ class LineEar:
 
     @property
     def all(self) -> list[bytes]:
-        return self.heard.split(b"\n")[:-1]
+        return bytes(self.heard).split(b"\n")[:-1]
 
     async def hears(self, count: int) -> list[bytes]:
         await until(lambda: self.next > count, f"line {count}; {self.next - 1} came, wrong: {self.wrong}")
@@ -95,7 +95,14 @@ class World:
     async def start(self, *options: str) -> subprocess.Popen[bytes]:
         """Not detached: a child of the test, so that nothing is left of it."""
         Path(self.place.folder).mkdir(mode=0o700, exist_ok=True)
-        words = [sys.executable, "-m", "ropewalk.runner", f"--socket={self.place.socket}", f"--spool={self.place.spool}", *options]
+        words = [
+            sys.executable,
+            "-m",
+            "ropewalk.runner",
+            f"--socket={self.place.socket}",
+            f"--spool={self.place.spool}",
+            *options,
+        ]
         with open(self.place.log, "ab") as log:
             self.runner = runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
         said = Path(self.place.log)

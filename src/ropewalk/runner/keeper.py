@@ -150,10 +150,12 @@ class Keeper:
 
     async def _start(self, order: Start, folder: str) -> Charge:
         marker = self.house.marker(order.process)
-        launch = Launch(tuple(order.program), tuple(order.args), order.cwd, order.env, marker=marker)
+        env = {os.fsdecode(name): os.fsdecode(value) for name, value in order.env.items()}
+        program, args = tuple(map(os.fsdecode, order.program)), tuple(map(os.fsdecode, order.args))
+        launch = Launch(program, args, os.fsdecode(order.cwd), env, marker=marker)
         graces = Graces(*order.graces) if order.graces else None
         transport = StdioTransport(launch, graces=graces)
-        about = About(order.process, 0, 0, self._boot_id, order.claim, order.cwd)
+        about = About(order.process, 0, 0, self._boot_id, order.claim, order.cwd.decode("utf-8", "replace"))
         write_note(folder, ABOUT, about)  # before the start: whoever comes after a death then knows its id
         spool = new_spool(folder, self._limits.spool, self._limits.line)
         charge = Charge(about, folder, self, spool, limit=self._limits.spool, transport=transport, graces=order.graces)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ropewalk.errors import LinkBroken
+from ropewalk.errors import LinkBroken, UsageError
 
 PROTOCOL = 1
 """Raised when an older runner would misunderstand a newer hub. Told in ``Hello`` and ``Welcome``."""
@@ -96,14 +96,17 @@ class Hello(Frame, frozen=True):
 
 
 class Start(Frame, frozen=True):
-    """Start a CLI; attached from its first line on. Answered by ``Started`` or ``Refused``."""
+    """Start a CLI; attached from its first line on. Answered by ``Started`` or ``Refused``.
+
+    Words, folder and environment are the system's bytes: a folder's name need not be UTF-8.
+    """
 
     ask: int
     process: str
-    program: tuple[str, ...]
-    args: tuple[str, ...]
-    cwd: str
-    env: dict[str, str]
+    program: tuple[bytes, ...]
+    args: tuple[bytes, ...]
+    cwd: bytes
+    env: dict[bytes, bytes]
     claim: str = ""
     """The CLI's own session id, where it is known: nobody else may run it at the same time."""
     graces: tuple[float, float, float, float, float] | None = None
@@ -385,8 +388,12 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def encode(frame: Frame, payload: bytes = b"") -> bytes:
-    """One frame as it goes over the wire. Raises ``LinkBroken`` for what the other side would refuse."""
-    header = _encoder.encode(frame)
+    """One frame as it goes over the wire. Raises ``LinkBroken`` for what the other side would refuse, ``UsageError`` for text
+    that is none (half an emoji in a name)."""
+    try:
+        header = _encoder.encode(frame)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"a {type(frame).__name__} frame holds what is no text: {error.object[:100]!r}") from error
     if len(header) > LARGEST_HEADER or len(payload) > LARGEST_PAYLOAD:
         raise LinkBroken(f"a {type(frame).__name__} frame of {len(header)} + {len(payload)} bytes is too large to be sent")
     return LENGTHS.pack(len(header), len(payload)) + header + payload

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ropewalk.errors import LinkBroken, UsageError
+from ropewalk.errors import LinkBroken, RopewalkError, UsageError
 from ropewalk.transports import frames
 from ropewalk.transports.base import End
 from ropewalk.transports.frames import LARGEST_LINE, PROTOCOL, Account, Frame, FromRunner, ProcessReport, Welcome
@@ -115,12 +116,13 @@ class RunnerLink:
         (``FolderMissing``, ``CliNotFound`` …): nothing was started. Raises ``LinkBroken``: nobody knows; the next ``on_up``
         reports the process if it was.
         """
-        self._hearings[process] = Hearing(process, 0, receiver)
         terms = None if graces is None else dataclasses.astuple(graces)
+        program, args, cwd, env = _as_bytes(launch)
 
         def frame(ask: int) -> Frame:
-            return frames.Start(ask, process, launch.program, launch.args, launch.cwd, dict(launch.env), claim, terms)
+            return frames.Start(ask, process, program, args, cwd, env, claim, terms)
 
+        self._hearings[process] = Hearing(process, 0, receiver)
         try:
             answer = await self._ask(frame, frames.Started, timeout=timeout)
         except BaseException:
@@ -211,7 +213,7 @@ class RunnerLink:
         ask = self._asks.open()
         try:
             self._send(frame(ask), payload)
-        except LinkBroken:
+        except RopewalkError:
             self._asks.give_up(ask)
             raise
         answer, raw = await self._asks.wait(ask, tuple, timeout, kind.__name__)
@@ -346,6 +348,15 @@ class RunnerLink:
         hearing = self._hearings.get(process)
         if hearing is not None and not hearing.over:
             tell(hearing.receiver)
+
+
+def _as_bytes(launch: Launch) -> tuple[tuple[bytes, ...], tuple[bytes, ...], bytes, dict[bytes, bytes]]:
+    """As the system will have them. Raises ``UsageError`` for what it could not take."""
+    try:
+        env = {os.fsencode(name): os.fsencode(value) for name, value in launch.env.items()}
+        return tuple(map(os.fsencode, launch.program)), tuple(map(os.fsencode, launch.args)), os.fsencode(launch.cwd), env
+    except UnicodeEncodeError as error:
+        raise UsageError(f"no process can be given this word: {error.object[:100]!r}") from error
 
 
 def reported(reports: Sequence[ProcessReport], process: str) -> ProcessReport | None:
