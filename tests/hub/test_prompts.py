@@ -8,13 +8,11 @@ import pytest
 
 from ropewalk.errors import CommandReused, Conflict, NotAllowed, NotFound, UsageError
 from ropewalk.events import commands as c
-from tests.demand import demand
 from tests.hub.house import EVE, MIA, House, Talk, until
 
 ASKS = {"tool": "Bash", "input": {"command": "touch it"}, "ask": True}
 
 
-@demand("000-03", tag="sim")
 async def test_a_session_created_with_a_prompt_runs_it_as_its_first_turn(talk: Talk) -> None:
     """seed: created together with its first prompt; the receipt goes queued, sent, taken, done"""
     session = await talk.new("hello")
