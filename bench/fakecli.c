@@ -4,6 +4,8 @@
  * unanswered is the reader's doing. What to do comes inside a prompt's text:
  *     bench:stream FILE COUNT   the first COUNT lines of FILE (from the top again when it is shorter), then the result that ends it
  *     bench:ask COUNT           COUNT permission questions, each after the answer to the one before, then that result
+ *     bench:pace RATE COUNT W   COUNT lines, RATE a second, each with the time at which it was written, then that result;
+ *                               W: "text" for whole blocks, "delta" for pieces of one block
  * Every control_request is answered with success; --version answers and exits; end of input ends it.
  */
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENDS \
@@ -29,6 +32,11 @@ static char *text;            /* the file being streamed, mapped */
 static size_t size, at, upto; /* at..upto: whole lines that are being written now */
 static long lines_left;       /* lines after upto */
 static int streaming;
+
+static long paced, pace_left; /* timed lines: how many a second, how many still */
+static long long pace_from;   /* nanoseconds of the monotonic clock, at which the first was due */
+static long pace_said;
+static int pace_deltas;
 
 static long questions;        /* still to ask */
 static long asked;
@@ -54,6 +62,55 @@ static void ask(void) {
         asked & 0xffff, asked, asked, asked);
     asked++;
     say(line, (size_t)n);
+}
+
+static long long now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+#define SESSION "\"session_id\":\"5e551000-0000-4000-8000-00000000beac\""
+#define STREAMED(event) "{\"type\":\"stream_event\",\"event\":" event "," SESSION ",\"parent_tool_use_id\":null,\"uuid\":\"5e551000-0000-4000-8000-%012lx\"}\n"
+
+static void say_line(const char *shape, long number, long long at) {
+    char line[1400];
+    int n = at ? snprintf(line, sizeof line, shape, number, at, number) : snprintf(line, sizeof line, shape, number);
+    say(line, (size_t)n);
+}
+
+static void begin_pace(long rate, long count, int deltas) {
+    paced = rate, pace_left = count, pace_deltas = deltas, pace_said = 0, pace_from = now_ns();
+    say_line("{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/\",\"tools\":[],\"mcp_servers\":[],\"model\":\"claude-opus-5-5\",\"permissionMode\":\"default\","
+             "\"slash_commands\":[],\"claude_code_version\":\"2.1.326\"," SESSION ",\"uuid\":\"5e551000-0000-4000-8000-%012lx\"}\n", 1, 0);
+    if (!deltas) return;
+    say_line(STREAMED("{\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-opus-5-5\",\"content\":[],"
+                      "\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}"), 2, 0);
+    say_line(STREAMED("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}"), 3, 0);
+}
+
+/* All lines that are due; returns the milliseconds until the next is. */
+static int keep_pace(void) {
+    long long now;
+    while (pace_left > 0 && (now = now_ns()) >= pace_from + pace_said * 1000000000LL / paced) {
+        pace_said++, pace_left--;
+        if (pace_deltas)
+            say_line("{\"type\":\"stream_event\",\"event\":{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"piece %ld at=%lld; \"}},"
+                     SESSION ",\"parent_tool_use_id\":null,\"uuid\":\"5e551000-0000-4000-8001-%012lx\"}\n", pace_said, now);
+        else
+            say_line("{\"type\":\"assistant\",\"message\":{\"id\":\"msg_%ld\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-opus-5-5\",\"content\":[{\"type\":\"text\","
+                     "\"text\":\"at=%lld; the rope is laid from three strands and each strand from many yarns\"}],\"stop_reason\":null,\"usage\":{\"input_tokens\":1,"
+                     "\"output_tokens\":1}},\"parent_tool_use_id\":null," SESSION ",\"uuid\":\"5e551000-0000-4000-8002-%012lx\"}\n", pace_said, now);
+        if (pace_left == 0) {
+            if (pace_deltas)
+                say_line("{\"type\":\"assistant\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-opus-5-5\",\"content\":[{\"type\":\"text\","
+                         "\"text\":\"all of it\"}],\"stop_reason\":null},\"parent_tool_use_id\":null," SESSION ",\"uuid\":\"5e551000-0000-4000-8003-%012lx\"}\n", 1, 0);
+            say(ENDS, sizeof ENDS - 1);
+        }
+    }
+    if (pace_left <= 0) return -1;
+    long long left = pace_from + pace_said * 1000000000LL / paced - now_ns();
+    return left <= 0 ? 0 : (int)(left / 1000000) + 1;
 }
 
 static void open_file(const char *path, long count) {
@@ -118,6 +175,10 @@ static void take(char *line) {
         char path[4096];
         long count;
         if (sscanf(p, "bench:stream %4095s %ld", path, &count) == 2) open_file(path, count);
+    } else if ((p = strstr(line, "bench:pace "))) {
+        char what[16];
+        long rate, count;
+        if (sscanf(p, "bench:pace %ld %ld %15[a-z]", &rate, &count, what) == 3 && rate > 0) begin_pace(rate, count, what[0] == 'd');
     } else if ((p = strstr(line, "bench:ask "))) {
         questions = strtol(p + 10, NULL, 10);
         ask();
@@ -155,9 +216,10 @@ int main(int argc, char **argv) {
     if (!in) return 3;
     fcntl(1, F_SETFL, fcntl(1, F_GETFL) | O_NONBLOCK);
     for (;;) {
+        int left = pace_left > 0 ? keep_pace() : -1;
         int wants = streaming || written < queued;
         struct pollfd fds[2] = {{0, POLLIN, 0}, {wants ? 1 : -1, POLLOUT, 0}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) return 3;
+        if (poll(fds, 2, left) < 0 && errno != EINTR) return 3;
         if (fds[0].revents) {
             if (have == cap) { cap *= 2; in = realloc(in, cap + 1); if (!in) return 3; }
             ssize_t n = read(0, in + have, cap - have);
