@@ -166,9 +166,10 @@ async def test_a_code_signs_a_browser_in_once_and_the_cookie_is_its_alone(door: 
     async with door.client(headers={"Origin": door.origin}) as browser:
         answer = await browser.post("/api/v1/signin", json={"code": made["code"].upper(), "device": "Pixel"})
         cookie = answer.headers["set-cookie"]
-        assert answer.json() == {"name": "Pixel", "roles": ["answer"], "door": "page"}
+        assert answer.json() == {"name": "phone", "roles": ["answer"], "door": "page"}
         assert cookie.startswith(f"ropewalk_{door.address.port}=rw_") and "HttpOnly" in cookie and "SameSite=strict" in cookie
-        assert (await browser.get("/api/v1/me")).json()["name"] == "Pixel"
+        assert (await browser.get("/api/v1/me")).json()["name"] == "phone"
+        assert "phone (Pixel)" in {view.name for view in door.access.tokens()}
         again = await browser.post("/api/v1/signin", json={"code": made["code"]})
         assert again.status_code == 403 and "ropewalk token new" in again.json()["detail"]
 

@@ -20,6 +20,7 @@ WITHOUT_TOKEN = {
     ("GET", "/signin"),
     ("GET", "/page/page.js"),
     ("GET", "/page/page.css"),
+    ("GET", "/page/icon.svg"),
     ("POST", "/api/v1/signin"),
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")

@@ -46,6 +46,8 @@ class Key(Struct, frozen=True, kw_only=True):
     kind: str
     roles: tuple[str, ...]
     created_at: float
+    device: str = ""
+    """Which browser; ``name`` is who sits before it."""
     expires_at: float | None = None
     seen_at: float | None = None
 
@@ -54,8 +56,9 @@ class Key(Struct, frozen=True, kw_only=True):
         return Principal(name=self.name, roles=frozenset(self.roles), door=DOORS.get(self.kind, self.kind), token=self.id)
 
     def view(self, *, code: str | None = None, token: str | None = None, seen_at: float | None = None) -> TokenView:
+        shown = f"{self.name} ({self.device})" if self.device else self.name
         return TokenView(
-            id=self.id, name=self.name, roles=list(self.roles), kind=self.kind, created_at=self.created_at,
+            id=self.id, name=shown, roles=list(self.roles), kind=self.kind, created_at=self.created_at,
             last_seen=seen_at or self.seen_at, expires_at=self.expires_at, code=code, token=token,
         )  # fmt: skip
 
@@ -123,7 +126,10 @@ class Access:
             self.slowdown.wrong_code(peer)
             raise NotAllowed(WRONG_CODE, code="wrong_code")
         self._by_id.pop(key.id, None)
-        return await self.new_token(device or key.name, key.roles, kind="browser")
+        secret = new_secret()
+        made = self._made(secret, key.name, "browser", key.roles, None, device)
+        await self._put(made)
+        return made.view(token=secret)
 
     def tokens(self) -> list[TokenView]:
         """All that may come in, and codes that nobody used yet; the newest first."""
@@ -171,18 +177,19 @@ class Access:
         await self._put(self._made(secret, self._config.name or _user(), "owner", EVERYTHING, None))
         write_secret(self._config.token_file, secret)
 
-    def _made(self, secret: str, name: str, kind: str, roles: Iterable[str], lasts: float | None) -> Key:
+    def _made(self, secret: str, name: str, kind: str, roles: Iterable[str], lasts: float | None, device: str = "") -> Key:
         now = self._clock()
         return Key(
             id=id_from(secrets.token_bytes(9)), hash=hash_of(secret), name=name, kind=kind, roles=tuple(roles), created_at=now,
-            expires_at=None if lasts is None else now + lasts,
+            expires_at=None if lasts is None else now + lasts, device=device,
         )  # fmt: skip
 
     async def _put(self, key: Key, uses_left: int | None = None) -> None:
-        await self._hub.put_token(
-            {"id": key.id, "hash": key.hash, "name": key.name, "kind": key.kind, "roles": list(key.roles),
-             "uses_left": uses_left, "created_at": key.created_at, "expires_at": key.expires_at}
-        )  # fmt: skip
+        row: dict[str, Any] = {
+            "id": key.id, "hash": key.hash, "name": key.name, "kind": key.kind, "roles": list(key.roles), "uses_left": uses_left,
+            "device": key.device or None, "created_at": key.created_at, "expires_at": key.expires_at,
+        }  # fmt: skip
+        await self._hub.put_token(row)
         self._changes += 1
         self._remember(key)
 
@@ -244,6 +251,7 @@ def _key_from(row: dict[str, Any]) -> Key:
     return Key(
         id=row["id"], hash=row["hash"], name=row["name"], kind=row["kind"], roles=tuple(row["roles"]),
         created_at=row["created_at"], expires_at=row.get("expires_at"), seen_at=row.get("seen_at"),
+        device=row.get("device") or "",
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from ...access import Access
 from .route import ANYONE, PREFIX, Name, Who, delete, get, post
 
 Keys = NamedDependency[SkipValidation[Access]]
+UNNAMED = c.NewToken().name
+"""A code that names nobody is for whoever made it: their phone."""
 AGE = 400 * 24 * 3600
 """Seconds that browsers keep a cookie at most."""
 
@@ -37,16 +39,18 @@ async def sign_in(
 ) -> Response[v.Me]:
     """Exchange a one-time code for a cookie."""
     made = await access.sign_in(data.code, data.device, request.scope["state"]["peer"])
-    found = v.Me(name=made.name, roles=made.roles, door="page")
+    key = access.known(made.token or "")
+    found = v.Me(name=key.name if key else made.name, roles=sorted(made.roles), door="page")
     kept = Cookie(key=cookie, value=made.token, path="/", httponly=True, samesite="strict", secure=secure, max_age=AGE)
     return Response(found, cookies=[kept])
 
 
 @post(f"{PREFIX}/tokens", role="admin", status=201)
-async def new_token(access: Keys, data: JSONBody[c.NewToken]) -> v.TokenView:
+async def new_token(access: Keys, who: Who, data: JSONBody[c.NewToken]) -> v.TokenView:
     """A one-time code for a device, or a token for a program. The secret is in this answer and nowhere else."""
     if data.kind == "code":
-        made = await access.new_code(data.name, data.roles, *([data.expires_in] if data.expires_in else []))
+        person = who.name if data.name == UNNAMED else data.name
+        made = await access.new_code(person, data.roles, *([data.expires_in] if data.expires_in else []))
     else:
         made = await access.new_token(data.name, data.roles, data.expires_in)
     return made

@@ -1,4 +1,4 @@
-"""The plain page: three files, served as they are, before anybody has signed in. They hold no secret and ask the API for all."""
+"""The plain page: four files, served as they are, before anybody has signed in. They hold no secret and ask the API for all."""
 
 from __future__ import annotations
 
@@ -34,4 +34,9 @@ async def style() -> Response[bytes]:
     return _served("page.css", MediaType.CSS)
 
 
-PAGE = [page, script, style]
+@get("/page/icon.svg", role=ANYONE, include_in_schema=False)
+async def icon() -> Response[bytes]:
+    return _served("icon.svg", "image/svg+xml")
+
+
+PAGE = [page, script, style, icon]

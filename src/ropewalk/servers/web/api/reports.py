@@ -61,13 +61,13 @@ async def list_runners(hub: Hub, who: Who) -> v.Page:
     return v.Page(items=list(await hub.runners(who)))
 
 
-@get(f"{PREFIX}/runners/{{runner:str}}/found", role="watch")
+@get(f"{PREFIX}/runners/{{runner:str}}/found", role="prompt")
 async def find_sessions(hub: Hub, who: Who, runner: Name, cwd: Folder) -> v.Page:
     """Claude sessions of this folder that the hub did not start; they can be resumed."""
     return v.Page(items=await hub.found(who, runner, cwd))
 
 
-@get(f"{PREFIX}/runners/{{runner:str}}/folders", role="watch")
+@get(f"{PREFIX}/runners/{{runner:str}}/folders", role="prompt")
 async def find_folders(hub: Hub, who: Who, runner: Name, q: Words = "") -> v.Page:
     """Folders to choose from, by the letters typed so far."""
     return v.Page(items=list(await hub.folders(who, runner, q)))
