@@ -108,7 +108,7 @@ def record() -> bytes:
         script = Path(folder, "script.json")
         script.write_text(json.dumps(SCRIPT))
         env = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT / "src")}
-        return at_terminal([sys.executable, "-m", "ropewalk", "run", f"--sim={script}", PROMPT], project, env)
+        return at_terminal([sys.executable, "-m", "ropewalk", "run", "--no-hub", f"--sim={script}", PROMPT], project, env)
 
 
 def at_terminal(argv: list[str], folder: Path, env: dict[str, str]) -> bytes:

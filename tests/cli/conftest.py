@@ -52,10 +52,12 @@ class Desk:
         self._scenario.write_text(json.dumps({"rule": rules, **more}))
 
     def words(self, words: Sequence[str]) -> list[str]:
-        """``run`` goes to the stand-in unless another program is named."""
-        if not self.stand_in or words[:1] != ("run",) or any(word.startswith(("--cli", "--sim")) for word in words):
+        """``run`` goes without a hub, and to the stand-in unless another program is named."""
+        if words[:1] != ("run",):
             return list(words)
-        return ["run", f"--sim={self._scenario or 'demo'}", *words[1:]]
+        if not self.stand_in or any(word.startswith(("--cli", "--sim")) for word in words):
+            return ["run", "--no-hub", *words[1:]]
+        return ["run", "--no-hub", f"--sim={self._scenario or 'demo'}", *words[1:]]
 
     def ropewalk(self, *words: str, stdin: str | bytes | None = None, env: dict[str, str] | None = None) -> Done:
         """Without a terminal: stdout and stderr are pipes, stdin is ``stdin`` or empty."""

@@ -69,6 +69,12 @@ class Terminal:
         self._read_to = found + len(words)
         return seen
 
+    def until_raw(self, words: bytes) -> None:
+        """Wait until this was drawn at all, in a line that passes too."""
+        end = time.monotonic() + GUARD
+        while words not in self.raw:
+            assert self._more(end), f"{words!r} was not drawn:\n{self.text}"
+
     @property
     def rest(self) -> str:
         return self.text[self._read_to :]

@@ -19,6 +19,12 @@ STOP = 30.0
 STEP = 0.05
 
 
+class PortTaken(HubError):
+    """Something else listens where the hub would."""
+
+    code = "port_taken"
+
+
 def start_hub(config: Config, *words: str) -> Found:
     """A hub of its own session, its talk in its log; returns when it can be asked. Raises ``HubError`` with its last words."""
     config.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,6 +56,8 @@ def _other_or_words(config: Config, began: int, code: int) -> Found:
         return find_hub(config)
     except HubUnreachable:
         said = last_words(config.log_file, began)
+        if "taken" in said and "port" in said:
+            raise PortTaken(said) from None
         raise HubError(f"the hub did not start: {said or f'it ended with {code}'}") from None
 
 

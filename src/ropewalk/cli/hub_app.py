@@ -131,7 +131,7 @@ def prompt(
     limit = duration(timeout) if timeout is not None else None
     text = read_prompt(words, no_input=no_input, timeout=limit, say=lambda said: typer.echo(f"ropewalk: {said}", err=True))
     when = "now" if now else "instead" if instead else "next"
-    waiting = {"wait": wait, "timeout": limit, "on_question": on_question, "no_input": no_input}
+    waiting: Any = {"wait": wait, "timeout": limit, "on_question": on_question, "no_input": no_input}
     wanted = partial(work, word=session, text=text, when=when, **waiting)
     _ask(wanted, as_json, quiet, color, ascii_only)
 

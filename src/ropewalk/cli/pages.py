@@ -44,8 +44,8 @@ usage: ropewalk run [options] PROMPT              ("-" reads it from stdin)
   ropewalk run --continue "And now fix it"          the last session goes on
   ropewalk run --no-input --allow 'Bash(git log:*)' --json "Who wrote this?"
 
-where   --cwd DIR  --sim[=SCENARIO]  --transport stdio|websocket|hybrid
-        --no-hub, and with it: --cli PATH  --api-billing  --system-prompt TEXT
+where   --cwd DIR  --sim[=SCENARIO]  --no-hub, and with it: --cli PATH
+        --api-billing  --system-prompt TEXT  --transport websocket|hybrid
 session --resume ID  --continue  --fork  --model NAME
 rights  --mode default|acceptEdits|plan|dontAsk|bypassPermissions|auto
         --allow RULE  --deny RULE (claude's own rules; again and again)
@@ -76,8 +76,8 @@ Stand-ins to try things and to test your own programs against.
 usage: ropewalk sim claude [flags of claude]
        ropewalk sim model [SCENARIO] [--port N] [--host ADDRESS] [--record FILE]
 
-  ropewalk run --sim "hello"                    the scripted claude, through run
-  ropewalk run --sim=my.toml "hello"            with a scenario of your own
+  ropewalk run --no-hub --sim --on-question deny "hello"      through run
+  ropewalk run --no-hub --sim=my.toml "hello"   with a scenario of your own
   ropewalk sim claude --version                 it takes claude's own flags
   ropewalk sim model --port 8765                a Messages API on loopback
   ropewalk sim model --help                     this page

@@ -6,6 +6,7 @@ import datetime
 from typing import NamedTuple
 
 from ..events.views import SessionView
+from .codes import INSTALL
 from .screen import Glyphs
 
 
@@ -42,8 +43,10 @@ FIXES = {
     "send_again": 'ropewalk prompt {id} "…"',
     "choose_folder": 'ropewalk new --cwd DIR "…"',
     "change_model": "wait, or take another model",
+    "check_account": "check the account's billing",
+    "raise_budget": 'ropewalk run --max-budget-usd MORE "…"',
     "stop_task": "ropewalk stop {id}",
-    "install": "npm install -g @anthropic-ai/claude-code",
+    "install_claude": f"{INSTALL}   or try: ropewalk run --sim hello",
 }
 """The hub's verbs for what would help → what to type."""
 

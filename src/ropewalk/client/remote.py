@@ -27,15 +27,15 @@ Views = list[v.SessionView]
 
 
 class WireLine(msgspec.Struct, kw_only=True):
-    """A line between the hub and a CLI, verbatim: ``text``, or ``bytes`` (base64) where it is no UTF-8."""
+    """A line between the hub and a CLI, verbatim: ``line``, or ``base64`` where it is no UTF-8."""
 
     cursor: int
     process: str = ""
     dir: Literal["in", "out"]
     n: int = 0
     at: float = 0.0
-    text: str | None = None
-    bytes: str | None = None
+    line: str | None = None
+    base64: str | None = None
 
 
 class Page(msgspec.Struct, Generic[T]):

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from ...client.remote import Remote
 from ...config import Config, load
-from ...errors import HubUnreachable, NotFound, UsageError
+from ...errors import HubUnreachable, NotAllowed, NotFound, UsageError
 from ...events.commands import Mode, SessionOptions
 from ...events.views import SessionView
 from ..asked import Asked
-from ..background import start_hub
+from ..background import PortTaken, start_hub
 from ..begin import prepared
 from ..found import Found, find_hub
 from ..keys import Keyboard
@@ -47,8 +47,8 @@ def check(asked: Asked) -> None:
     for name, why in ALONE.items():
         if getattr(asked, name):
             raise UsageError(f"{why}; add --no-hub to run it without the hub")
-    if asked.transport == "hybrid":
-        raise UsageError("--transport hybrid is for runs without the hub; add --no-hub")
+    if asked.transport != "stdio":
+        raise UsageError(f"--transport {asked.transport} is for runs without the hub; add --no-hub")
     if asked.fork and not (asked.resume or asked.continue_last):
         raise UsageError("--fork needs a session to fork: add --resume ID or --continue")
 
@@ -59,7 +59,10 @@ def hub_here(config: Config, screen: Screen) -> Found:
         return find_hub(config)
     except HubUnreachable:
         screen.talk("ropewalk: no hub runs; starting one in the background (ropewalk serve --stop ends it)")
+    try:
         return start_hub(config)
+    except PortTaken:  # another person's hub, on a machine that several use
+        return start_hub(config, "--port", "0")
 
 
 async def _run(asked: Asked, screen: Screen, keyboard: Keyboard | None, config: Config, found: Found) -> int:
@@ -76,7 +79,12 @@ async def begun(remote: Remote, asked: Asked, config: Config, listed: list[Sessi
     """The session, the prompt's id where it is known already, and the seq to listen after."""
     old = await _old(remote, asked, config, listed)
     if old is None:
-        return await remote.start(resume=asked.resume, prompt=asked.prompt, **_start(asked)), None, 0
+        try:
+            return await remote.start(resume=asked.resume, prompt=asked.prompt, **_start(asked)), None, 0
+        except NotAllowed as error:
+            if asked.sim in (None, DEMO):
+                raise
+            raise NotAllowed(f"a scenario of one's own: {error}. Or run it with --no-hub") from None
     if asked.fork:
         return await remote.fork(old.id, prompt=asked.prompt), None, 0
     sent = await remote.prompt(old.id, asked.prompt)
@@ -108,7 +116,6 @@ def _start(asked: Asked) -> dict[str, Any]:
         disallowed_tools=list(asked.deny),
         sim=asked.sim is not None,
         env={SCENARIO: whole(asked.sim)} if asked.sim not in (None, DEMO) else {},
-        road="sdk_url" if asked.transport == "websocket" else "stdio",
     )
     mode = cast(Mode, asked.mode)
     return {"cwd": asked.folder, "model": asked.model, "permission_mode": mode, "options": options}

@@ -17,7 +17,7 @@ from ..screen import Screen
 from ..statuses import fix_of
 from .drive import Relay
 
-NO_CLI = ("sign_in", "install")
+NO_CLI = ("sign_in", "install_claude")
 
 
 async def ending_of(relay: Relay, shown: str) -> Ending:

@@ -14,7 +14,7 @@ MANY = 1000
 
 def bytes_of(line: WireLine) -> bytes:
     """The line as it was on the wire."""
-    return base64.b64decode(line.bytes) if line.bytes is not None else (line.text or "").encode()
+    return base64.b64decode(line.base64) if line.base64 is not None else (line.line or "").encode()
 
 
 class Verbatim:

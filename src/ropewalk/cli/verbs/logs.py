@@ -71,8 +71,8 @@ def line_of(screen: Screen, event: e.Event) -> str:
     """``13:08:12  4813  question_closed   allowed once by Mia (page)``, on one row of a terminal."""
     kind = event.what if isinstance(event, e.Unrecognised) else str(event.__struct_config__.tag)
     style = {"failed": "red", "question_opened": "amber"}.get(kind, "")
-    label = f"{kind:<16}"
-    room = screen.look.width - 34 if sys.stdout.isatty() else 10_000
+    label = f"{kind:<18}"
+    room = screen.look.width - 36 if sys.stdout.isatty() else 10_000
     words = cut(one_line(words_of(event), ascii_only=screen.look.ascii), max(20, room), screen.look.glyphs.dots)
     inner = "  " if event.parent else ""
     shown = screen.paint(style, label) if style else label

@@ -29,6 +29,8 @@ def words_of(event: e.Event) -> str:
             return f"{event.tool}  {event.title}"
         case e.ToolFinished():
             return f"{event.tool}  {'failed: ' + event.output if event.failed else event.summary}"
+        case e.TurnStarted():
+            return "  ".join(part for part in (f"turn {event.turn}", event.model, event.mode) if part)
         case e.TurnEnded():
             return _turn(event)
         case e.StatusChanged():
