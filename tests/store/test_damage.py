@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,23 @@ async def test_a_reader_that_finds_damage_says_so_on_every_face(sound: Path, tmp
         await store.settled()
         assert felt == ["corrupt"]
         assert len(await texts(store, "s0")) == 333
+
+
+async def test_a_damaged_index_stops_search_and_not_the_store(sound: Path, tmp_path: Path) -> None:
+    """Ours: said once, and everything is stored as before."""
+    path = tmp_path / "db"
+    shutil.copy(sound, path)
+    felt: list[str] = []
+    async with open_store(path, searched=SEARCHED) as store:
+        store.watch(lambda health: felt.append(health.state))
+        connection = sqlite3.connect(path)
+        connection.execute("UPDATE event_text_data SET block = x'ffffffffffffffff' WHERE id > 0")
+        connection.commit()
+        connection.close()
+        await store.append(facts(*["text word of"] * 3000, session="s0"))
+        with pytest.raises(StoreUnavailable, match="damaged"):
+            await store.search(Search(text="word"))
+        await store.append(facts("on", session="s0"))
+        assert (await texts(store, "s0"))[-1] == (3334, "on")
+        assert store.health.state == "corrupt"
+    assert felt == ["corrupt"]

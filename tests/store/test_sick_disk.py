@@ -223,6 +223,42 @@ async def test_another_file_in_its_place_is_not_written_to(tmp_path: Path) -> No
         await fact
 
 
+# --- our own faults
+
+
+async def test_a_fault_of_our_own_lets_nobody_wait_for_ever(tmp_path: Path) -> None:
+    """Ours: the writer's thread is a boundary; what it can't do it says."""
+    points: list[str] = []
+
+    def at_point(name: str) -> None:
+        points.append(name)
+        if len(points) > 4:
+            raise ZeroDivisionError("seven by zero")
+
+    async with open_store(tmp_path / "db", at_point=at_point) as store:
+        felt: list[Health] = []
+        store.watch(felt.append)
+        await begin(store)
+        await store.append(facts("a"))
+        assert points == ["store: before commit", "store: after commit"] * 2
+        for keep in (True, False):
+            with pytest.raises(StoreUnavailable, match="restart the hub"):
+                await asyncio.wait_for(store.append(facts("b", keep=keep)), BOUND)
+        assert [health.state for health in felt] == ["failing"]
+        assert await texts(store) == [(1, "a")]
+        with pytest.raises(StoreUnavailable):
+            await asyncio.wait_for(store.raise_epochs(), BOUND)
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    """LESSONS 25: every later call fails at once with the reason."""
+    async with open_store(tmp_path / "db") as store:
+        await begin(store)
+    for keep in (True, False):
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await asyncio.wait_for(store.append(facts("late", keep=keep)), BOUND)
+
+
 # --- in memory
 
 

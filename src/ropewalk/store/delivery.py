@@ -16,6 +16,8 @@ from ropewalk.store.base import Entry, Health, Put, Stored
 EVENT_BYTES = 512
 """What an event without its line is taken to weigh."""
 
+KEEP_UP = "the disk does not keep up with what is to be stored; try again in a moment"
+
 
 class Pending(Struct):
     """An entry on its way, with who waits for it."""
@@ -38,16 +40,17 @@ class Delivery:
         self._watchers: list[tuple[Callable[[Health], None], Callable[[], None] | None]] = []
         self._was_full = False
         self.waiting = 0
+        self.closed = False
 
     @property
     def full(self) -> bool:
         return self.waiting > self._queue_bytes
 
     def accept(self, entry: Entry, health: Health, future: asyncio.Future[Stored] | None) -> Pending | None:
-        """None: it was refused, and hears of it soon. Facts are never refused."""
+        """None: it was refused, and hears of it soon. Facts are never refused, but by a store that is closed."""
         pending = Pending(entry, size_of(entry), future)
-        if not entry.keep and (self.full or not health.well):
-            why = health.why or "the disk does not keep up with what is to be stored; try again in a moment"
+        if self.closed or (not entry.keep and (self.full or not health.well)):
+            why = "the store is closed" if self.closed else health.why or KEEP_UP
             self._loop.call_soon(self._tell_one, pending, StoreUnavailable(why, health.state))
             return None
         self.waiting += pending.size

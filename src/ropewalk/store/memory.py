@@ -51,6 +51,7 @@ class MemoryStore(Answers):
 
     def close(self) -> None:
         self._flush()
+        self._delivery.closed = True
         self._connection.close()
 
     def fall_ill(self, state: HealthState, why: str) -> None:

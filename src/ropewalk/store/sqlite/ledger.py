@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ropewalk.errors import ConditionFailed, Fenced, StoreError
-from ropewalk.store.base import TABLES, Change, Entry, EventLike, Line, Put, RowChange, Stored, cleaned
+from ropewalk.store.base import TABLES, Change, Entry, EventLike, Line, Put, Remove, RowChange, Stored, cleaned
 from ropewalk.store.delivery import Outcome
 from ropewalk.store.sqlite.keys import SEQ_BITS, checksum, line_id, line_ids, line_of
 from ropewalk.store.sqlite.statements import COUNTERS, EVENTS, LINES, delete, insert, update
@@ -211,6 +211,9 @@ class Ledger:
         sql, values = update(change, first_seq) if isinstance(change, Change) else delete(change)
         if not self._execute(sql, values).rowcount and change.must:
             raise ConditionFailed(change.table, {**change.key, **change.where})
+        if isinstance(change, Remove):
+            self._sessions.clear()
+            self._processes.clear()
 
     # --- events and lines
 

@@ -131,6 +131,10 @@ class Index:
                 row = connection.execute("SELECT indexed FROM counter WHERE no = ?", (no,)).fetchone()
                 self._behind[no] = (row[0] if row else 0, seq)
 
+    def stop(self) -> None:
+        """It is damaged: what it has can be asked for, nothing is added any more."""
+        self._searched, self._behind = {}, {}
+
     def work(self, connection: sqlite3.Connection) -> None:
         """One slice, in a transaction of its own. Raises ``sqlite3.Error``; then nothing of it was done."""
         no, (indexed, seq) = next(iter(self._behind.items()))

@@ -73,7 +73,7 @@ class SqliteStore(Answers):
         self._damage: Health | None = None
         self._readers = Readers(path, self._damaged)
         hold = Hold(path, connection, self._readers, at_point)
-        self._writer = Writer(path, hold, searched, Ears(self._told, self._felt, self._done))
+        self._writer = Writer(path, hold, searched, Ears(self._told, self._felt, self._done, self._damaged))
 
     def start(self, queue_bytes: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -81,7 +81,8 @@ class SqliteStore(Answers):
         self._writer.start()
 
     async def close(self) -> None:
-        """Everything appended is stored, or has failed, when this returns."""
+        """Everything appended is stored, or has failed, when this returns; what comes later fails."""
+        self._delivery.closed = True
         await asyncio.to_thread(self._writer.close)
         await asyncio.to_thread(self._readers.close)
         self._lock.release()

@@ -47,6 +47,7 @@ class Ears(Struct, frozen=True):
     told: Callable[[list[Told]], None]
     felt: Callable[[Health], None]
     done: Callable[[Task, object], None]
+    damaged: Callable[[str], None]
 
 
 class Writer:
@@ -61,6 +62,7 @@ class Writer:
         self._kept: list[Pending] = []
         self._doubt: tuple[int, list[Told]] | None = None
         self._closing = False
+        self._idle = False
         self.health = Health("well", "", time.time())
         self._thread = threading.Thread(target=self._run, name="ropewalk-write", daemon=True)
 
@@ -78,20 +80,37 @@ class Writer:
     # --- well
 
     def _run(self) -> None:
-        idle = False
-        while not self._closing:
-            batch = self._take(LOOK_EVERY if not self._index.due else 0 if idle else INDEX_PAUSE)
-            idle = not batch
-            try:
-                if batch:
-                    self._store(batch)
-                elif not self._tasks:
-                    self._hold.check_place()
-                self._index_some(idle)
-            except (sqlite3.Error, Misplaced) as error:
-                self._be_sick(error)
-            self._run_tasks()
+        try:
+            while not self._closing:
+                self._beat()
+        except Exception as error:  # noqa: BLE001 - whoever waits for a dead thread waits for ever
+            self._give_up(error)
         self._hold.close()
+
+    def _beat(self) -> None:
+        batch = self._take(LOOK_EVERY if not self._index.due else 0 if self._idle else INDEX_PAUSE)
+        self._idle = not batch
+        try:
+            if batch:
+                self._store(batch)
+            elif not self._tasks:
+                self._hold.check_place()
+            self._index_some()
+        except (sqlite3.Error, Misplaced) as error:
+            self._be_sick(error)
+        self._run_tasks()
+
+    def _give_up(self, error: Exception) -> None:
+        """A fault of our own. Nothing more is stored, and everyone is told so, until the end."""
+        why = f"storing has stopped by a fault in ropewalk itself ({type(error).__name__}: {error}); restart the hub"
+        self.health = Health("failing", why, time.time())
+        self._ears.felt(self.health)
+        while True:
+            self._fail(self._kept)
+            self._fail_tasks()
+            if self._closing:
+                return
+            self._kept = self._take(LOOK_EVERY)
 
     def _take(self, timeout: float) -> list[Pending]:
         """All that waits, up to a batch; waits for the first."""
@@ -141,11 +160,19 @@ class Writer:
                 result = self._unavailable(error)
             self._ears.done(task, result)
 
-    def _index_some(self, idle: bool) -> None:
+    def _index_some(self) -> None:
         now = time.monotonic()
-        if self._index.due and (idle or now > self._next_index):
-            self._next_index = now + (INDEX_PAUSE if self._queue.empty() else INDEX_PAUSE_IN_FLOOD)
+        if not self._index.due or not (self._idle or now > self._next_index):
+            return
+        self._next_index = now + (INDEX_PAUSE if self._queue.empty() else INDEX_PAUSE_IN_FLOOD)
+        try:
             self._index.work(self._hold.connection)
+        except sqlite3.DatabaseError as error:
+            state, why = diagnose(error, self._path)
+            if state != "corrupt":
+                raise
+            self._index.stop()
+            self._ears.damaged(why)
 
     # --- sick
 
@@ -209,9 +236,7 @@ class Writer:
         while not self._closing and (left := until - time.monotonic()) > 0:
             self._kept += self._take(left)
             self._fail_wishes()
-            for task in self._tasks:
-                self._ears.done(task, StoreUnavailable(self.health.why, self.health.state))
-            self._tasks = []
+            self._fail_tasks()
 
     def _fail_wishes(self) -> None:
         wishes = [pending for pending in self._kept if not pending.entry.keep]
@@ -223,6 +248,11 @@ class Writer:
     def _fail(self, pendings: list[Pending]) -> None:
         if pendings:
             self._ears.told([(pending, StoreUnavailable(self.health.why, self.health.state)) for pending in pendings])
+
+    def _fail_tasks(self) -> None:
+        for task in self._tasks:
+            self._ears.done(task, StoreUnavailable(self.health.why, self.health.state))
+        self._tasks = []
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         state, why = diagnose(error, self._path)
