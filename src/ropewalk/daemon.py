@@ -21,7 +21,7 @@ from . import __version__
 from .config import Config
 from .errors import LinkBroken, UsageError
 from .events.ids import id_from
-from .hub.claude import Claude, transcript_has
+from .hub.claude import Claude, transcript_reader
 from .hub.feed import Feed
 from .hub.hub import Hub, Telling
 from .hub.searched import SEARCHED
@@ -111,12 +111,13 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         runner = LocalRunner(config, tasks)
         link = RunnerLink(
             await runner.there(), epoch, version=__version__, on_up=lambda reports: hub.runner_up(reports),
-            on_down=lambda why: hub.runner_down(why, lambda: runner.went(link)), on_accounts=lambda counted: roster.accounts(counted),
+            on_down=lambda why: hub.runner_down(why, lambda: runner.went(link)),
+            on_accounts=lambda counted: roster.accounts(counted),
         )  # fmt: skip
         world = World(
             store=store, link=link, config=config, told=Telling(feed), slots=Slots(config.max_turns, config.max_processes),
             tasks=tasks, clock=time.time, new_id=lambda: id_from(os.urandom(9)), new_uuid=lambda: str(uuid.uuid4()),
-            program=claude.program, environ=environ, transcript_has=transcript_has,
+            program=claude.program, environ=environ, transcript_has=transcript_reader(environ),
         )  # fmt: skip
         roster = Roster(world)
         hub = Hub(world, roster, feed, claude)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Step = dict[str, Any]
 
 
-async def until(look: Callable[[], Awaitable[T]], what: str) -> T:
+async def until(look: Callable[[], Awaitable[T | None]], what: str) -> T:
     """The first true answer. Fails after 30 s."""
     try:
         async with asyncio.timeout(GUARD):
@@ -81,7 +81,7 @@ class House:
 
     def heard_by_cli(self) -> list[dict[str, Any]]:
         """Every line that CLIs were given, as they tell it."""
-        return [json.loads(entry.line) for entry in read(self.ledger) if entry.direction == "in"]
+        return [json.loads(entry.line or b"{}") for entry in read(self.ledger) if entry.direction == "in"]
 
     def prompts_heard(self) -> list[str]:
         return [str(line["uuid"]) for line in self.heard_by_cli() if line["type"] == "user"]

@@ -22,7 +22,9 @@ async def test_a_turn_goes_on_while_the_hub_is_away(house: House) -> None:
     """ours: the runner holds the lines until they are stored; nothing is missing, nothing is there twice"""
     house.variables["ROPEWALK_SIM_SPEED"] = "1"
     house.rule(
-        "count", {"text": "One "}, *[{"tool": "Read", "input": {"file_path": f"/x/{n}"}, "result": "x", "ask": False} for n in range(20)]
+        "count",
+        {"text": "One "},
+        *[{"tool": "Read", "input": {"file_path": f"/x/{n}"}, "result": "x", "ask": False} for n in range(20)],
     )
     async with house.opened() as talk:
         session = await talk.new("count")
@@ -305,3 +307,18 @@ async def test_search_finds_the_words_of_prompts_answers_and_commands(house: Hou
 
         await until(look, words)
     assert await talk.hub.search(MIA, 'nothing" OR "*') == []
+
+
+async def test_a_prompt_that_the_killed_cli_never_noted_is_named(house: House, talk: Talk) -> None:
+    """measured (all): a kill within a second of a prompt can leave it out of the CLI's own record; our log has it"""
+    house.rule("crash", {"fault": "kill"})
+    session = await talk.new("hello")
+    await talk.turns(session.id, 1)
+    lost = (await talk.prompt(session.id, "crash")).id
+    await talk.told(session.id, "prompt_lost", prompt=lost)
+    record = next((house.home / ".claude" / "projects").glob("*/*.jsonl"))
+    record.write_bytes(b"".join(line for line in record.read_bytes().splitlines(keepends=True) if lost.encode() not in line))
+    await talk.prompt(session.id, "go on")
+    warned = await talk.told(session.id, "warning", code="prompt_not_known")
+    assert warned["prompt"] == lost
+    assert house.prompts_heard().count(lost) == 1

@@ -60,7 +60,6 @@ class SessionOptions(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Seconds without work after which the process is closed; 0: never; None: as configured."""
     sim: bool = False
     """On the stand-in: a scripted CLI of ours, no account, no model."""
-    road: Literal["stdio", "sdk_url"] = "stdio"
 
 
 class Prompt(Command):

@@ -437,6 +437,8 @@ class LineDropped(Event, tag="line_dropped"):
 class Warned(Event, tag="warning"):
     text: str
     code: str = ""
+    prompt: str | None = None
+    """The prompt that it is about."""
 
 
 class Failed(Event, tag="failed"):

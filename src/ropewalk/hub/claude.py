@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ..client.transcripts import read_transcript, transcript_path
@@ -75,12 +75,17 @@ def _written_at(path: str) -> float:
     return os.path.getmtime(path)
 
 
-async def transcript_has(row: SessionRow, prompt: str) -> bool | None:
-    """Whether the CLI's own record of the session knows this prompt; None when there is no record to look at."""
-    if row.cli_session is None:
-        return None
-    path = transcript_path(row.cwd, row.cli_session)
-    return await asyncio.to_thread(_holds, str(path), prompt.encode())
+def transcript_reader(environ: Mapping[str, str]) -> Callable[[SessionRow, str], Awaitable[bool | None]]:
+    """Whether the CLI's own record of a session knows a prompt; None when there is no record to look at."""
+    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".claude")
+
+    async def has(row: SessionRow, prompt: str) -> bool | None:
+        if row.cli_session is None:
+            return None
+        path = transcript_path(row.cwd, row.cli_session, config)
+        return await asyncio.to_thread(_holds, str(path), prompt.encode())
+
+    return has
 
 
 def _holds(path: str, words: bytes) -> bool | None:

@@ -69,6 +69,7 @@ class Feed:
         self._ears: dict[str, set[Ear]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: dict[str, int] = {}
+        self._due: dict[str, Told] = {}
         self.every: set[EveryEar] = set()
         self.told = 0
 
@@ -77,6 +78,7 @@ class Feed:
 
     async def __aexit__(self, *exc: object) -> None:
         """Whoever still listens is told to come back."""
+        self._tell_due()
         for ear in [ear for ears in self._ears.values() for ear in ears]:
             ear.closed = True
             ear.listener.cut("the hub is restarting")
@@ -117,8 +119,24 @@ class Feed:
     # -- told after the commit
 
     def publish(self, session: str, events: Told) -> None:
+        """What one commit brought of a session goes out together, as soon as all of it was published: one write for each ear."""
+        if session not in self._ears or not events:
+            return
+        if (due := self._due.get(session)) is not None:
+            due += events
+            return
+        if not self._due:
+            asyncio.get_running_loop().call_soon(self._tell_due)
+        self._due[session] = list(events)
+
+    def _tell_due(self) -> None:
+        due, self._due = self._due, {}
+        for session, events in due.items():
+            self._tell(session, events)
+
+    def _tell(self, session: str, events: Told) -> None:
         ears = self._ears.get(session)
-        if not ears or not events:
+        if not ears:
             return
         self._last[session] = events[-1][0]
         for ear in list(ears):
@@ -135,6 +153,8 @@ class Feed:
                 ear.listener.told(session, fresh)
 
     def publish_live(self, session: str, events: list[bytes]) -> None:
+        if (due := self._due.pop(session, None)) is not None:
+            self._tell(session, due)  # a live event names the last seq before it
         for ear in list(self._ears.get(session, ())):
             if not ear.reading and not ear.listener.backlog:
                 ear.listener.live(session, events)

@@ -76,7 +76,7 @@ RECEIPTS = "msg_lifecycle_v1"
 
 def parse_version(text: str) -> Version | None:
     """``2.1.326 (Claude Code)`` → (2, 1, 326); None when no version is in it."""
-    found = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
+    found = re.search(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", text)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 

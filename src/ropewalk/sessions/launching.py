@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from ..config import Config
 from ..errors import NotAllowed, UsageError
@@ -12,6 +13,7 @@ from ..store.rows import SessionRow
 from ..transports.environment import environment_for, refuse_impossible
 from ..transports.flags import CHECKPOINTS, words
 from ..transports.launch import Launch
+from .kept import Begun
 from .world import Program
 
 
@@ -38,6 +40,15 @@ def check_folder(cwd: str, config: Config) -> str:
     if roots and not any(folder == root or folder.startswith(root.rstrip(os.sep) + os.sep) for root in roots):
         raise NotAllowed(f"{cwd} is outside the folders that sessions may work in ({', '.join(config.roots)})")
     return folder
+
+
+def how_to_begin(begun: Begun, cli_session: str | None, new_session: str) -> dict[str, Any]:
+    """New, resumed, or forked, as words of ``launch_for``. One whose conversation has begun goes on with it."""
+    if begun.fork_of is not None and not begun.turns:
+        return {"resume": begun.fork_of, "fork": True, "resume_at": begun.fork_at}
+    if cli_session is not None and (begun.turns or begun.resumed):
+        return {"resume": cli_session}
+    return {"new_session": new_session}
 
 
 def launch_for(

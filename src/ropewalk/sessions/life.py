@@ -29,7 +29,7 @@ from ..transports.base import End
 from ..transports.runner import ProcessReport
 from .asked import Fresh
 from .kept import Begun
-from .launching import launch_for
+from .launching import how_to_begin, launch_for
 from .translate import Translator
 from .wire import ANSWERABLE, Wire
 
@@ -59,6 +59,7 @@ class Life:
         self._gone = asyncio.Event()
         self._quiet = asyncio.Event()
         self._unclean = False
+        self._lost: list[str] = []  # prompts of a process that was killed: the CLI's own record may not hold them
         if session.row.process is not None:
             self._starting = True  # a process of an earlier life of the hub: the runner will tell
 
@@ -117,7 +118,7 @@ class Life:
             raise LimitReached(f"{world.slots.processes} processes run already; stop one, or raise max_processes")
         try:
             program = await world.program(row.sim)
-            how = self._how()
+            how = how_to_begin(session.begun, row.cli_session, world.new_uuid())
             launch = launch_for(row, session.options, program, world.config, world.environ, **how)
             launch.check()
             kept = ProcessRow(id=process, session=session.id, runner=row.runner, argv=launch.argv, started_at=world.clock())
@@ -153,16 +154,6 @@ class Life:
         )
         values: dict[str, Value] = {"pid": pid, "start_time": kept.start_time, "boot_id": boot_id, "version": kept.version}
         self._session.post([event], [Change("process", {"id": kept.id}, values, must=False)])
-
-    def _how(self) -> dict[str, Any]:
-        """New, resumed, or forked: a session whose conversation has begun goes on with it."""
-        session = self._session
-        row, begun = session.row, session.begun
-        if begun.fork_of is not None and not begun.turns:
-            return {"resume": begun.fork_of, "fork": True, "resume_at": begun.fork_at}
-        if begun.turns or begun.resumed:
-            return {"resume": row.cli_session}
-        return {"new_session": session.world.new_uuid()}
 
     def _greet(self, wire: Wire) -> None:
         """The first thing to say; whatever waits is handed over when it is answered."""
@@ -207,6 +198,17 @@ class Life:
         self._session.pump()
         self._session.settle()
         self._rest_later()
+        if self._lost:
+            self._session.world.tasks.start(self._tell_what_is_not_known())
+
+    async def _tell_what_is_not_known(self) -> None:
+        """A kill within a second of a prompt can leave it out of the CLI's own record (measured on all): then it must be told."""
+        session = self._session
+        lost, self._lost = self._lost, []
+        for prompt in lost:
+            if await session.world.transcript_has(session.row, prompt) is False:
+                words = "Claude was ended before it had noted the prompt that was lost; it does not know it. Send it again if it matters."
+                session.post([e.Warned(text=words, code="prompt_not_known", prompt=prompt)])
 
     def _too_slow(self, wire: Wire) -> None:
         if not wire.ready and not wire.over:
@@ -247,6 +249,7 @@ class Life:
             self.rung("stop tasks")
             for task in list(wire.connection.tasks):
                 await self._quietly(wire, "stop_task", {"task_id": task})
+                session.post(wire.translator.task_stopped(task, session.world.clock()))
         await self._end(wire, patience)
 
     async def _end(self, wire: Wire, patience: float) -> None:
@@ -302,15 +305,17 @@ class Life:
         self._stop_resting()
         wanted, self.stopping = self.stopping, None
         by, self._stopped_by = self._stopped_by, ""
+        events = session.wire.translator.gone(world.clock()) if session.wire is not None else []
+        unfinished = len(events)
         session.wire = session.process = None
         self._starting = False
         world.slots.reaped(process)
         world.slots.give_back(session.id)
         self._unclean = wanted is None and end.code != 0
-        events: list[e.Event] = []
         rows = session.desk.lost(events)
         rows += session.prompts.process_gone(written, sure, end.why, events)
-        self._held = self._held or (bool(events) and wanted is None)
+        self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if self._unclean else []
+        self._held = self._held or (len(events) > unfinished and wanted is None)
         stderr = list(end.stderr[-20:])
         events.append(
             e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)

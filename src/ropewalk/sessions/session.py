@@ -19,7 +19,7 @@ from ..events.commands import Principal
 from ..protocol.control import ControlCancelRequest, ControlRequest
 from ..protocol.hearing import Notable
 from ..protocol.messages import Result
-from ..store.base import Change, Entry, Line, Put, RowChange, SeqOf, Stored
+from ..store.base import Change, Entry, Line, Put, RowChange, SeqOf, Stored, cleaned
 from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow, TurnRow
 from .desk import Desk
 from .kept import Begun, Kept
@@ -244,12 +244,11 @@ class Session:
         if wire is None:
             return []
         connection = wire.connection
-        if connection.session_id and connection.session_id != row.cli_session:
-            values["cli_session"] = connection.session_id
-            self.known.cli_session = connection.session_id
-            events.append(e.SessionChanged(cli_session=connection.session_id))
+        if (told := connection.session_id) and told != row.cli_session and (name := cleaned(told)) != row.cli_session:
+            values["cli_session"] = self.known.cli_session = name
+            events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode:
-            values["mode"] = connection.mode
+            values["mode"] = cleaned(connection.mode)
         if self.known.model and self.known.model != row.model and any(isinstance(x, e.TurnStarted) for x in events):
             values["model"] = self.known.model
         if any(isinstance(event, e.TurnEnded) for event in events):

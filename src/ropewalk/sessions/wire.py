@@ -68,9 +68,7 @@ class Wire:
             told += self.translator.events(message, number, now)
         if self._open_from is None:
             self._open_from = number
-        durable = [event for event in told if not isinstance(event, e.LiveEvent)]
-        if len(durable) != len(told):
-            self.live.add([event for event in told if isinstance(event, e.LiveEvent)])
+        durable = self._told_live(told)
         if number > self.heard and (durable or self._keeps_deltas):
             lines = [Line(self.process, "out", number, now, raw)] if self._keeps_deltas else []
             self._session.post(durable, lines=lines, process=self.process, line_no=number, then=self._on_stored)
@@ -80,6 +78,7 @@ class Wire:
         events: list[e.Event] = []
         for message in connection.receive_data(raw + b"\n"):
             events += self.translator.events(message, number, now)
+        events = self._told_live(events)
         rows = session.notice(connection.take_notable(), events, now)
         self._open_from = None
         self.live.superseded(events)
@@ -87,6 +86,16 @@ class Wire:
         session.post(events, rows, lines=lines, process=self.process, line_no=number, then=self._on_stored)
         self.flush()
         session.after_line(events)
+
+    def _told_live(self, events: list[e.Event]) -> list[e.Event]:
+        """Live ones go to whoever listens now; the others are returned, to be kept."""
+        live = [event for event in events if isinstance(event, e.LiveEvent)]
+        if not live:
+            return events
+        self.live.add(live)
+        if any([self._session.board.heed(event) for event in live]):
+            self._session.settle()
+        return [event for event in events if not isinstance(event, e.LiveEvent)]
 
     def dropped(self, first: int, count: int, size: int, beginning: bytes, why: str) -> None:
         head = beginning[:200].decode("utf-8", "replace")
