@@ -12,6 +12,7 @@ import pytest
 from ropewalk.errors import UsageError
 from ropewalk.runner.keys import ROOM, Keys, check_key
 from ropewalk.runner.rhythm import ENOUGH, Rhythm
+from ropewalk.runner.spool import Spool
 from tests.runner.world import QUICK, LineEar, World, until
 from tests.transports.families import life_of
 
@@ -38,6 +39,7 @@ def test_keys_are_there_again_and_a_torn_one_is_not(tmp_path: Path) -> None:
 def test_room_for_keys_is_taken_in_advance(tmp_path: Path) -> None:
     """ours (G19): on a full disk an interrupt and a denial can still be written."""
     keys = Keys(str(tmp_path / "keys"))
+    keys.reserve()
     assert os.stat(tmp_path / "keys").st_blocks * 512 >= ROOM
     for number in range(5000):
         keys.add(f"key number {number}")
@@ -59,7 +61,9 @@ async def test_what_is_dirty_is_synced_soon_and_at_once_when_it_is_much(tmp_path
     """ours: 100 ms or 64 KiB; in a thread, so that a slow disk stops nobody."""
     synced: list[str] = []
     with open(tmp_path / "f", "wb") as file:
-        rhythm = Rhythm(file.fileno, lambda: True, lambda why: None, lambda fd: synced.append(threading.current_thread().name))
+        rhythm = Rhythm(
+            lambda: [os.dup(file.fileno())], lambda why: None, lambda fd: synced.append(threading.current_thread().name)
+        )
         rhythm.dirty(1)
         assert synced == []
         await until(lambda: len(synced) == 1, "a sync")
@@ -71,12 +75,21 @@ async def test_what_is_dirty_is_synced_soon_and_at_once_when_it_is_much(tmp_path
 
 async def test_what_a_hub_has_stored_is_not_synced(tmp_path: Path) -> None:
     """ours: it is safe elsewhere."""
+    spool = Spool(str(tmp_path), segment=50_000)
     synced: list[int] = []
-    with open(tmp_path / "f", "wb") as file:
-        rhythm = Rhythm(file.fileno, lambda: False, lambda why: None, synced.append)
-        rhythm.dirty(ENOUGH)
-        await rhythm.finish()
+    rhythm = Rhythm(spool.to_sync, lambda why: None, synced.append)
+    for _ in range(3):
+        spool.append(b"x" * 40_000 + b"\n")
+        rhythm.dirty(40_000)
+    await rhythm.finish()
+    assert len(synced) >= 3  # each segment, and the folder
+    synced.clear()
+    spool.append(b"y\n")
+    spool.forget(4)
+    rhythm.dirty(2)
+    await rhythm.finish()
     assert synced == []
+    spool.close()
 
 
 async def test_a_failing_disk_is_told_and_tried_again(tmp_path: Path) -> None:
@@ -90,7 +103,7 @@ async def test_a_failing_disk_is_told_and_tried_again(tmp_path: Path) -> None:
             raise OSError(5, "Input/output error")
 
     with open(tmp_path / "f", "wb") as file:
-        rhythm = Rhythm(file.fileno, lambda: True, told.append, sync)
+        rhythm = Rhythm(lambda: [os.dup(file.fileno())], told.append, sync)
         rhythm.dirty(1)
         await until(lambda: told and told[-1] == "", "the disk to work again")
         await rhythm.finish()

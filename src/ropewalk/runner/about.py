@@ -47,13 +47,13 @@ def write_note(folder: str, name: str, note: msgspec.Struct) -> None:
 
 
 def write_whole(path: str, content: bytes) -> None:
-    """Whole or not at all, also when the machine dies. Raises ``OSError``."""
+    """Whole or not at all, however this process dies. Not synced: a disk may take seconds for that, and after a power cut no
+    CLI is left of which it would speak. Raises ``OSError``."""
     part = f"{path}.part"
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if os.write(descriptor, content) < len(content):
             raise OSError("the disk of the spool is full")
-        os.fdatasync(descriptor)
     finally:
         os.close(descriptor)
     os.replace(part, path)

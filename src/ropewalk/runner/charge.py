@@ -56,16 +56,20 @@ class Charge:
     ) -> None:
         self.about, self.folder, self.spool, self.transport = about, folder, spool, transport
         self._listener, self._limit = listener, limit
-        self.keys = Keys(os.path.join(folder, KEYS))
+        self.keys = Keys(os.path.join(folder, KEYS), self._noted)
         self.end, self.graces = end, graces
         self.held = ""
         self.stuck: list[bytes] = []
         """Read from the CLI, and not yet taken by the disk."""
         self._timer: asyncio.TimerHandle | None = None
-        self._rhythm = Rhythm(lambda: spool.descriptor, self._worth_syncing, self._disk_trouble)
+        self._rhythm = Rhythm(lambda: [*spool.to_sync(), *self.keys.to_sync()], self._disk_trouble)
         self._disk_fails = ""
         self.outbox: Outbox | None = None
-        if transport is not None:
+        if transport is None:
+            self.spool.close()
+            self.keys.close()
+        else:
+            self.keys.reserve()
             self.outbox = Outbox(
                 self.keys,
                 transport,
@@ -115,7 +119,7 @@ class Charge:
             self.held,
             end.code,
             end.why,
-            end.stderr,
+            tuple(line[:500] for line in end.stderr[-10:]),  # all of it comes with the end itself
             about.cwd,
         )
 
@@ -211,6 +215,8 @@ class Charge:
         assert self.end is not None
         with contextlib.suppress(OSError):  # a full disk: the next life will say that it does not know how it ended
             write_note(self.folder, ENDED, EndNote(self.end.code, self.end.why, self.end.stderr))
+        self.spool.retire()
+        self._rhythm.dirty(1)
         self._listener.settled(self)
 
     def _stick(self, data: bytes) -> None:
@@ -256,9 +262,9 @@ class Charge:
         elif self.held and not self.stuck and self.spool.size < self._limit:
             self._release()
 
-    def _worth_syncing(self) -> bool:
-        """What a hub has stored need not be safe here."""
-        return self.spool.stored < self.spool.last or self.spool.offset > 0
+    def _noted(self) -> None:
+        """A key went to disk."""
+        self._rhythm.dirty(1)
 
 
 def new_spool(folder: str, limit: int, cap: int = LARGEST_LINE) -> Spool:

@@ -206,7 +206,7 @@ class Conversation(asyncio.Protocol):
         self._send(frames.Withdrawn(frame.ask, yes or frame.key not in charge.keys))
 
     async def _keys(self, frame: frames.Keys) -> None:
-        self._send(frames.KeysAre(frame.ask, self._charge(frame.process).keys.all()))
+        self._send(frames.KeysAre(frame.ask), "\n".join(self._charge(frame.process).keys.all()).encode())
 
     async def _census(self, frame: frames.Census) -> None:
         self._send(frames.Accounts(frame.ask, await self._keeper.accounts()))

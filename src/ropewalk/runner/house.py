@@ -26,7 +26,8 @@ class House:
         self.processes = os.path.join(self.folder, PROCESSES)
         own_folder(self.processes)
         self.id = self._read(ID) or self._new_id()
-        self.epoch = int(self._read(EPOCH) or 0)
+        epoch = self._read(EPOCH)
+        self.epoch = int(epoch) if epoch.isdecimal() else 0  # lost in a power cut: each hub's own is higher than any before
 
     def raise_epoch(self, epoch: int) -> None:
         """Remember it before anything is done in its name. Raises ``OSError``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,8 +17,11 @@ from ropewalk.transports.frames import LARGEST_LINE
 
 SEGMENT = 4 * 1024 * 1024
 SUFFIX = ".lines"
+NAMES = re.compile(r"\d{16}-\d{10}\.lines")
 BEGINNING = 200
 """Bytes of a dropped line that are kept."""
+RETIRED = 32
+"""Descriptors of full segments that wait for a sync."""
 BLOCK = 2 * (HEAD.size + LARGEST)
 
 
@@ -48,6 +52,10 @@ class Spool:
         self._first: Segment | None = None
         self._last: Segment | None = None
         self._fd = -1
+        self._retired: list[int] = []
+        """Full segments that were not synced yet."""
+        self._made = False
+        """Whether a segment was made since the last sync: its folder is to be synced, too."""
 
     @property
     def last(self) -> int:
@@ -70,9 +78,22 @@ class Spool:
         return self._last
 
     @property
-    def descriptor(self) -> int:
-        """Of the newest segment, to be synced; -1 when there is none."""
-        return self._fd
+    def all_stored(self) -> bool:
+        """Whether a hub has all of it: it need not be safe here, too."""
+        return self.stored >= self.last and not self.offset
+
+    def to_sync(self) -> list[int]:
+        """Descriptors of what was written since the last time, the caller's to close. None when a hub has it all."""
+        retired, self._retired = self._retired, []
+        if self.all_stored:
+            _close(retired)
+            return []
+        if self._fd >= 0:
+            retired.append(os.dup(self._fd))
+        if self._made:
+            self._made = False
+            retired.append(os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        return retired
 
     # Saying
 
@@ -145,14 +166,14 @@ class Spool:
 
     def _room(self, first: Record) -> Segment:
         """The segment to write to: a new one when the last is full."""
-        if self._last is not None and self._last.size < self._segment_size:
+        if self._last is not None and self._fd >= 0 and self._last.size < self._segment_size:
             return self._last
         offset = first.offset if first.kind == SAID else 0
         path = os.path.join(self.folder, f"{first.line:016d}-{offset:010d}{SUFFIX}")
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
-        self.close()
-        self._fd = descriptor
+        self.retire()
+        self._fd, self._made = descriptor, True
         segment = Segment(path, first.line, offset)
         if self._last is not None:
             self._last.later = segment
@@ -172,10 +193,19 @@ class Spool:
             self.size -= segment.size
             self._first = later
 
-    def close(self) -> None:
+    def retire(self) -> None:
+        """Nothing more is written to the newest segment."""
         if self._fd >= 0:
-            os.close(self._fd)
+            self._retired.append(self._fd)
             self._fd = -1
+        if len(self._retired) > RETIRED:  # a disk that is slower than the flood: the oldest go without
+            _close(self._retired[:-RETIRED])
+            del self._retired[:-RETIRED]
+
+    def close(self) -> None:
+        self.retire()
+        _close(self._retired)
+        self._retired.clear()
 
     # Coming back
 
@@ -183,7 +213,7 @@ class Spool:
     def load(cls, folder: str, *, cap: int = LARGEST_LINE) -> Spool:
         """What an earlier life left, as far as it can be read. Never raises for damage; ``torn`` counts what was cut off."""
         spool = cls(folder, cap=cap)
-        for name in sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX)):
+        for name in sorted(filter(NAMES.fullmatch, os.listdir(folder))):
             line, _, offset = name.removesuffix(SUFFIX).partition("-")
             path = os.path.join(folder, name)
             segment = Segment(path, int(line), int(offset), os.path.getsize(path))
@@ -222,6 +252,11 @@ def segment_records(descriptor: int, size: int, at: int) -> Iterator[tuple[int, 
             yield at, found
         if at == begin:  # the file is shorter than it was: nothing more can be read
             return
+
+
+def _close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:

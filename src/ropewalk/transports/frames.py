@@ -332,8 +332,9 @@ class Stopped(Frame, frozen=True):
 
 
 class KeysAre(Frame, frozen=True):
+    """The payload has one key a line."""
+
     ask: int
-    keys: tuple[str, ...]
 
 
 class Accounts(Frame, frozen=True):

@@ -32,6 +32,8 @@ SILENT_TICKS = 5
 """A runner that said nothing for so many ticks is not heard (stopped, or the machine hangs). Each tick asks it."""
 LATE_TICK = 3.0
 """A tick that comes this late means that we ourselves were stopped or asleep: then nobody was silent."""
+LAST_WORDS = 2.0
+"""Seconds for a runner to hear what was sent right before the link is closed."""
 ANSWER = 15.0
 """Seconds that a runner may take for an answer that needs no CLI."""
 
@@ -90,7 +92,11 @@ class RunnerLink:
             raise
 
     async def close(self) -> None:
-        """Leave the runner alone: it and its CLIs live on. Whoever waits for an answer gets ``LinkBroken``."""
+        """Leave the runner alone: it and its CLIs live on. What was sent before is heard; who waits for an answer gets
+        ``LinkBroken``."""
+        if self.up:
+            with contextlib.suppress(LinkBroken):
+                await self._ask(frames.Ping, frames.Done, timeout=LAST_WORDS)
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.cancel()
@@ -176,8 +182,8 @@ class RunnerLink:
 
     async def keys(self, process: str, timeout: float = ANSWER) -> set[str]:
         """What was handed to the CLI's input, or begun to be. After a reboot (another boot_id) a missing key proves nothing."""
-        answer = await self._ask(lambda ask: frames.Keys(ask, process), frames.KeysAre, timeout=timeout)
-        return set(answer.keys)
+        _, keys = await self._ask(lambda ask: frames.Keys(ask, process), frames.KeysAre, timeout=timeout, with_payload=True)
+        return set(keys.decode().split("\n")) if keys else set()
 
     # The runner itself
 

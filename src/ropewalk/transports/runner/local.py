@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ropewalk.errors import LinkBroken, UsageError
 from ropewalk.transports.runner.socket_path import reachable
 
+LARGEST_LOG = 1024 * 1024
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 KEPT_BEGINNINGS = ("LC_", "PYTHON", "XDG_")
 """The runner's own environment. A CLI gets none of it: the hub says what each of them sees."""
@@ -82,6 +83,7 @@ def own_folder(folder: str) -> None:
 
 def _launch(place: LocalRunner, options: Sequence[str], environ: Mapping[str, str], timeout: float) -> None:
     """Blocks until the second of its two processes listens; the first is then gone, and nobody is left for us to wait for."""
+    _turn_over(place.log)
     log = os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     words = [sys.executable, "-m", "ropewalk.runner", f"--socket={place.socket}", f"--spool={place.spool}", "--detach", *options]
     kept = {name: value for name, value in environ.items() if name in KEPT or name.startswith(KEPT_BEGINNINGS)}
@@ -105,6 +107,12 @@ def _launch(place: LocalRunner, options: Sequence[str], environ: Mapping[str, st
         os.close(log)
     if code != 0:
         raise LinkBroken(f"the local runner could not be started (code {code}): {_last_words(place.log)}")
+
+
+def _turn_over(log: str) -> None:
+    """One older log is kept."""
+    if os.path.exists(log) and os.path.getsize(log) > LARGEST_LOG:
+        os.replace(log, f"{log}.1")
 
 
 def _last_words(log: str) -> str:
