@@ -7,16 +7,13 @@ BIN := .venv/bin
 SPREAD := -n $(WORKERS) --dist loadgroup
 CODE := src tests tools $(wildcard bench)
 
-# What a newcomer sees first: a prompt, streamed text, a question, an answer, a result, on the scripted CLI.
-DEMO := $(BIN)/ropewalk run --no-hub --sim "Tidy up this folder"
-
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .NOTPARALLEL:
 .PHONY: help run test check bench demands format lint imports types fast map lock clis clean distclean
 
 help:
-	@echo "make run      show it working: the terminal demo on the scripted CLI"
+	@echo "make run      the hub with its page; prints the link   (ARGS=--sim: no account needed)"
 	@echo "make test     everything that CI runs: check, real CLIs (offline), demands"
 	@echo "make check    format, lint, imports, types, fast tests; under a minute"
 	@echo "make bench    speed beside the official SDK, measured in one run"
@@ -24,9 +21,9 @@ help:
 	@echo "make format   rewrite the code in the house's format  make map   the module map in docs/architecture.md"
 	@echo "make lock     resolve requirements/ anew (needs uv)   make clean, distclean"
 
-# Where nobody can press a key (no terminal) the question is denied, and the demo still comes to its end.
+# The hub with its page on loopback; it prints the link. ARGS="--sim" runs every session on the scripted stand-in.
 run: .venv/.ready
-	@if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then $(DEMO); else $(DEMO) --on-question deny; fi
+	@$(BIN)/ropewalk serve $(ARGS)
 
 # `tests.real` is pytest inside a network namespace without a network, where the real CLIs run.
 test: .venv/.ready lint imports types clis demands
@@ -65,6 +62,7 @@ format: .venv/.ready
 
 map: .venv/.ready
 	@$(BIN)/python tools/module_map.py
+	@$(BIN)/python tools/reference.py
 
 # The real CLIs that the tests drive, in the user's cache folder, shared by all clones; quick when they are there.
 clis: .venv/.ready

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import reference
 from tools.module_map import PACKAGE, PAGE, first_line, with_map
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,12 @@ def test_the_module_map_equals_the_tree() -> None:
     """ours: `make map` writes it from the modules' first docstring lines."""
     page = PAGE.read_text("utf-8")
     assert page == with_map(page), "run `make map`"
+
+
+def test_events_and_settings_are_documented_as_they_are() -> None:
+    """ours: `make map` writes both pages from the structs."""
+    assert reference.EVENTS.read_text("utf-8") == reference.events_page(), "run `make map`"
+    assert reference.CONFIGURATION.read_text("utf-8") == reference.configuration_page(), "run `make map`"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=names)

@@ -27,11 +27,13 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     home: str = ""
     """Where database, spool, socket, token and logs are; 0700. Filled in by ``load``."""
     host: str = "127.0.0.1"
+    """Where the hub listens. Beyond loopback it needs TLS, or a proxy."""
     port: Annotated[int, Meta(ge=0, le=65535)] = PORT
     """0: any free one."""
     names: tuple[str, ...] = ()
     """Host names by which people reach the hub beyond loopback; other ``Host`` headers are refused."""
     tls_cert: str | None = None
+    """A certificate and its key, as files."""
     tls_key: str | None = None
     proxy: bool = False
     """A proxy that ends TLS stands in front; only then may the hub bind elsewhere than loopback without TLS of its own."""
@@ -42,12 +44,15 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     roots: tuple[str, ...] = ()
     """Folders that sessions may work in; none: anywhere."""
     max_processes: Count = 1000
+    """CLI processes that may live at the same time."""
     max_turns: Count = 16
     """Turns that run at the same time; a person's wait holds no place."""
     idle_after: Seconds = 600.0
     """Seconds without work after which a process is closed; it wakes on the next prompt. 0: never."""
     keep_stream_events: bool = False
+    """Keep the deltas on the wire log too; they are several times as many as all other lines."""
     allow_bypass: bool = False
+    """Whether a session may be put into bypassPermissions, by an admin."""
     allow_env: bool = False
     """Whether a session may be given variables of its own."""
     allow_mcp: bool = False
@@ -59,6 +64,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     name: str = ""
     """What people call whoever owns the hub; the user's name by default."""
     log_level: str = "info"
+    """debug, info, warning or error."""
     environment: dict[str, str] = field(default_factory=dict)
     """Further variables for every CLI."""
 

@@ -207,7 +207,7 @@ class Life:
         lost, self._lost = self._lost, []
         for prompt in lost:
             if await session.world.transcript_has(session.row, prompt) is False:
-                words = "Claude was ended before it had noted the prompt that was lost; it does not know it. Send it again if it matters."
+                words = "Claude was ended before it noted the lost prompt and does not know it; send it again if it matters"
                 session.post([e.Warned(text=words, code="prompt_not_known", prompt=prompt)])
 
     def _too_slow(self, wire: Wire) -> None:

@@ -1,5 +1,4 @@
-"""What a row of each table holds: one struct a table, its fields the columns in their order. Refuses logic: no SQL, no defaults
-that mean something."""
+"""What a row of each table holds: one struct a table, its fields the columns in their order. Refuses logic and SQL."""
 
 from __future__ import annotations
 
