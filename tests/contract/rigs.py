@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tests.contract.memory_rig import MemoryRig
 from tests.contract.rig import Rig
-from tests.contract.stdio_rig import StdioRig
+from tests.contract.stdio_rig import AdoptedRig, StdioRig
 from tests.contract.websocket_rig import WebSocketRig
 
-RIGS: dict[str, type[Rig]] = {"memory": MemoryRig, "stdio": StdioRig, "websocket": WebSocketRig}
+RIGS: dict[str, type[Rig]] = {"memory": MemoryRig, "stdio": StdioRig, "adopted": AdoptedRig, "websocket": WebSocketRig}

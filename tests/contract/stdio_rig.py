@@ -11,6 +11,7 @@ from typing import Any
 
 from ropewalk.transports.base import Receiver
 from ropewalk.transports.launch import Launch
+from ropewalk.transports.spawn import spawn
 from ropewalk.transports.stdio import StdioTransport
 from tests.contract.listening import GUARD
 from tests.contract.rig import GRACES, Rig
@@ -25,7 +26,8 @@ class StdioRig(Rig):
         self._orders: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._server: asyncio.AbstractServer | None = None
         words = ("-I", "-S", str(PUPPET), str(self._socket))
-        self.transport = StdioTransport(Launch((sys.executable,), words, str(folder), {}), graces=GRACES)
+        self._launch = Launch((sys.executable,), words, str(folder), {})
+        self.transport = StdioTransport(self._launch, graces=GRACES)
 
     async def start(self, receiver: Receiver) -> None:
         self._server = await asyncio.start_unix_server(lambda r, w: self._dialled.put_nowait((r, w)), self._socket, limit=2**26)
@@ -64,3 +66,14 @@ class StdioRig(Rig):
     def _write(self, order: dict[str, Any]) -> None:
         assert self._orders is not None
         self._orders[1].write(json.dumps(order).encode() + b"\n")
+
+
+class AdoptedRig(StdioRig):
+    """The same, with a CLI that an earlier program of this process is said to have started (a runner that re-executed itself)."""
+
+    async def start(self, receiver: Receiver) -> None:
+        child = spawn(self._launch)
+        assert child.popen is not None
+        child.popen.returncode = 0  # forgotten: whoever adopts it has only its pid
+        self.transport = StdioTransport(self._launch, graces=GRACES, child=child._replace(popen=None))
+        await super().start(receiver)
