@@ -110,5 +110,7 @@ def size_of(entry: Entry) -> int:
         size += len(line.raw)
     for change in entry.rows:
         if isinstance(change, Put):
-            size += sum(len(value) for value in change.values.values() if isinstance(value, str | bytes))
+            for value in change.values.values():
+                if isinstance(value, str | bytes):
+                    size += len(value)
     return size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -36,13 +35,13 @@ def serve(*, host: str | None, port: int | None, sim: bool, detach: bool, stop: 
 
 
 def _here(config: Config, as_json: bool) -> int:
-    from ...daemon import run  # noqa: PLC0415 - the hub's own dependencies; only here they are needed
+    from ...daemon import serve as serve_hub  # noqa: PLC0415 - the hub's own dependencies; only here they are needed
 
     def on_ready(ready: Ready) -> None:
         _say(_object(ready) if as_json else "\n".join(lines_of(ready)))
 
     try:
-        asyncio.run(run(config, on_ready=on_ready))
+        serve_hub(config, on_ready)
     except KeyboardInterrupt:
         return 0
     return 0

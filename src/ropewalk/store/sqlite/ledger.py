@@ -16,7 +16,21 @@ from typing import Any
 import msgspec
 
 from ropewalk.errors import ConditionFailed, Fenced, StoreError
-from ropewalk.store.base import TABLES, Change, Entry, EventLike, Line, Put, Remove, RowChange, Stored, cleaned
+from ropewalk.store.base import (
+    TABLES,
+    Change,
+    Entry,
+    EventLike,
+    Line,
+    Plus,
+    Put,
+    Remove,
+    RowChange,
+    SeqOf,
+    Stored,
+    Value,
+    cleaned,
+)  # fmt: skip
 from ropewalk.store.delivery import Outcome
 from ropewalk.store.sqlite.keys import SEQ_BITS, checksum, line_id, line_ids, line_of
 from ropewalk.store.sqlite.statements import COUNTERS, EVENTS, LINES, delete, insert, update
@@ -74,6 +88,7 @@ class Ledger:
         self._events: dict[int, list[Any]] = {}
         self._lines: dict[int, list[Any]] = {}
         self._touched: dict[int, int] = {}
+        self._later: dict[str, dict[str, Value]] = {}  # plain changes of sessions: only the last of a batch counts
         self._changed = False
         self.grown: dict[int, int] = {}
         """Session number → last seq, of those that got events; whoever keeps the index takes from it."""
@@ -95,7 +110,7 @@ class Ledger:
         self._drop()
 
     def _drop(self) -> None:
-        self._events, self._lines, self._touched = {}, {}, {}
+        self._events, self._lines, self._touched, self._later = {}, {}, {}, {}
 
     def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Store them in one transaction. Each has its outcome; a disk that fails raises ``sqlite3.Error`` for all of them."""
@@ -172,6 +187,7 @@ class Ledger:
     def _flush(self) -> None:
         events, self._events = self._events, {}
         lines, self._lines = self._lines, {}
+        self._write_later()
         EVENTS.run(self._execute, list(chain.from_iterable(events.values())))
         LINES.run(self._execute, list(chain.from_iterable(lines.values())))
 
@@ -199,7 +215,26 @@ class Ledger:
             self._change_one(change, first_seq)
             self._changed = True
 
+    def _waits(self, change: RowChange) -> bool:
+        """A status changes with every tool: what nobody can see between two statements of one commit is left out."""
+        if change.table != "session":
+            return False
+        if isinstance(change, Change) and not change.must and not change.where and list(change.key) == ["id"]:
+            values, id = change.set.values(), change.key["id"]
+            if isinstance(id, str) and not any(isinstance(value, Plus | SeqOf) for value in values):
+                self._later.setdefault(id, {}).update(change.set)
+                return True
+        self._write_later()
+        return False
+
+    def _write_later(self) -> None:
+        later, self._later = self._later, {}
+        for id, values in later.items():
+            self._execute(*update(Change("session", {"id": id}, values, must=False), 0))
+
     def _change_one(self, change: RowChange, first_seq: int) -> None:
+        if self._waits(change):
+            return
         if isinstance(change, Put):
             sql, values = insert(change, first_seq)
             try:
