@@ -156,6 +156,36 @@ async def test_a_runner_that_dies_takes_its_clis_with_it_and_the_next_one_tells_
     link.forget("p1")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+async def test_hub_and_runner_killed_together_keep_all_that_was_spooled(world: World, tmp_path: Path, seed: int) -> None:
+    """ours (G4, F3): either order; what is stored is the beginning of the CLI's own ledger, byte for byte, and then an end."""
+    chance = random.Random(seed)
+    book, kept = tmp_path / "ledger", tmp_path / "stored"
+    link = await world.hub(1)
+    await link.start_process("p1", world.sim(book, words=2000, pace=0.002), LineEar())
+    link.write("p1", "k", prompt("say it"))
+    await link.close()
+    words = [sys.executable, "-m", "tests.runner.hub_process", world.place.socket]
+    hub = subprocess.Popen([*words, "2", "p1", str(kept)], cwd=Path(__file__).parents[2])
+    await until_it_has(kept, chance.randint(5, 300), hub)
+    for blow in chance.sample([world.kill, hub.kill], 2):
+        blow()
+    await asyncio.to_thread(hub.wait, GUARD)
+    spooled = sum(path.stat().st_size for path in Path(world.place.spool).rglob("*.lines"))
+    assert spooled > 0
+    await world.start()
+    last = subprocess.Popen([*words, "3", "p1", str(kept)], cwd=Path(__file__).parents[2])
+    assert await asyncio.to_thread(last.wait, GUARD) == 0
+    rows = hub_process.stored_lines(str(kept))
+    assert [number for number, _ in rows] == list(range(1, len(rows) + 1))
+    whole = [bytes.fromhex(text) for _, text in rows if text not in ("end", "dropped")]
+    out = [entry.line.rstrip(b"\n") for entry in ledger.read(book) if entry.direction == "out" and entry.line is not None]
+    assert whole == out[: len(whole)]
+    assert len(rows) - len(whole) <= 2
+    assert rows[-1][1] == "end"
+
+
 async def test_what_a_runner_of_another_folder_started_is_left_alone(world: World, tmp_path: Path) -> None:
     """ours: the marker names the spool, too; the same process id in another state folder is somebody else's."""
     link = await world.hub()
@@ -393,6 +423,29 @@ for line in sys.stdin.buffer: print(len(line), flush=True)
     end = await talks.hears_the_end()
     assert (end.code, end.stderr) == (5, ("last",))
     assert talks.all == counted(2000)
+
+
+async def test_one_that_became_anew_holds_no_more_than_before_and_its_clis_still_die_with_it(world: World) -> None:
+    """ours: descriptors neither leak into the next program nor to the CLIs; the kernel's order to end them stays."""
+    link = await world.hub()
+    await link.start_process(
+        "p1", world.cli("print(sorted(os.listdir('/proc/self/fd')), flush=True); note('cli'); live()"), LineEar()
+    )
+    life = await life_of(world.folder, "cli")
+    assert world.runner is not None
+    await link.reexec(GUARD)
+    await link.accounts()
+    before = len(os.listdir(f"/proc/{world.runner.pid}/fd"))
+    for _ in range(3):
+        await link.reexec(GUARD)
+        await link.accounts()
+    assert len(os.listdir(f"/proc/{world.runner.pid}/fd")) <= before
+    await link.start_process("p2", world.cli("print(len(os.listdir('/proc/self/fd')))"), ear := LineEar())
+    await ear.hears_the_end()
+    assert int(ear.all[0]) <= 4  # the three, and the listing itself
+    await link.close()
+    world.kill()
+    await until(lambda: not life.goes_on, "the CLI to end with its runner")
 
 
 async def test_a_program_that_does_not_start_is_not_become(world: World, tmp_path: Path) -> None:
