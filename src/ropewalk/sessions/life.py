@@ -16,6 +16,7 @@ from ..errors import (
     LinkBroken,
     NotAllowed,
     RopewalkError,
+    SessionGone,
     StoreUnavailable,
     UsageError,
 )
@@ -31,7 +32,7 @@ from .asked import Fresh
 from .kept import Begun
 from .launching import how_to_begin, launch_for
 from .translate import Translator
-from .wire import ANSWERABLE, Wire
+from .wire import ANSWERABLE, Wire, key_of
 
 if TYPE_CHECKING:
     from ..protocol.pending import Outcome
@@ -160,13 +161,20 @@ class Life:
         options = self._session.options
         fields = {"appendSystemPrompt": options.append_system_prompt} if options.append_system_prompt else {}
         wire.connection.send_initialize(fields, lambda outcome: self._greeted(wire, outcome))
-        wire.flush()
+        data = wire.take()
+        line = wire.line_said(data)
+        # kept first: a later life of the hub must know that it was said, since older CLIs refuse a second one
+        self._session.post([], lines=[line], then=lambda _: wire.write(key_of(data, line.n), data))
         self._deadline = asyncio.get_running_loop().call_later(START_WITHIN, self._too_slow, wire)
 
     def _greeted(self, wire: Wire, outcome: Outcome) -> None:
         self._no_deadline()
-        if isinstance(outcome, RopewalkError) or wire.over or self._session.wire is not wire:
+        if isinstance(outcome, SessionGone) or wire.over or self._session.wire is not wire:
             return  # its end tells the rest
+        if isinstance(outcome, RopewalkError):
+            self._session.post(
+                [e.Warned(text=f"Claude refused our greeting and is driven all the same: {outcome}", code="greeting")]
+            )
         asyncio.get_running_loop().call_soon(self.ready, wire)
 
     def took_over(self, wire: Wire, report: ProcessReport) -> None:
