@@ -234,7 +234,6 @@ async def test_a_line_that_the_death_cut_is_named_not_told_as_whole(world: World
     await link.start_process("p1", world.cli("os.write(1, b'whole\\nhalf of'); note('cli'); live()"), ear := LineEar())
     await life_of(world.folder, "cli")
     await ear.hears(1)
-    await asyncio.sleep(0)
     await until(lambda: _spooled(world, b"half of"), "the half to be spooled")
     world.kill()
     await world.start()
