@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from ..errors import HubUnreachable, TurnFailed
+from ..errors import Conflict, HubUnreachable, RequestFailed, TurnFailed
 from ..events import commands as c
 from ..events import views as v
 from ..events.events import Event, PromptFailed, PromptLost, PromptWithdrawn, TurnEnded
@@ -103,7 +103,7 @@ class Remote:
             cursor = page.next
             if cursor is None:
                 break
-        return found
+        return found[:limit]
 
     async def get(self, session: str) -> v.SessionView:
         return (await self.snapshot(session)).session
@@ -228,7 +228,12 @@ class Remote:
     async def control(self, session: str, subtype: str, *, within: float = 30.0, **fields: Any) -> dict[str, Any]:
         """Any control request of the protocol; the CLI's response. Raises ``RequestFailed`` when it says no."""
         command = c.Control(subtype=subtype, fields=fields, within=within)
-        return (await self._verb(session, "control", command, v.Receipt, within=within)).reply or {}
+        try:
+            return (await self._verb(session, "control", command, v.Receipt, within=within)).reply or {}
+        except Conflict as error:
+            if error.code == Conflict.code:  # the session's state is against it; every other code is the CLI's own no
+                raise
+            raise RequestFailed("", subtype, str(error), error.code) from None
 
     # -- around them
 

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T], what: str) -> T:
+def until(look: Callable[[], T | None], what: str) -> T:
     """The first true answer. Fails after 30 s."""
     end = time.monotonic() + GUARD
     while not (found := look()):
@@ -135,15 +135,21 @@ class HubDesk(Desk):
         return [json.loads(line) for line in done.out.splitlines()]
 
     def end(self) -> None:
-        """Everything that lives in this place: the hub, one in the background, the runner with its CLIs."""
-        for pid in self.alive():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
+        """Everything that lives in this place: the hub first (it would start another runner), then the runner with its CLIs."""
         if self.serving is not None:
+            self.serving.terminate()
             self.serving.wait(GUARD)
             assert self.serving.stdout is not None
             self.serving.stdout.close()
-        until(lambda: not self.alive(), f"end of {self.alive()}")
+
+        def ended() -> bool:
+            left = self.alive()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            return not left
+
+        until(ended, f"end of {self.alive()}")
 
     def alive(self) -> list[int]:
         """Processes that were started for this place, by what their environment or their words say."""

@@ -120,7 +120,7 @@ def test_show_has_status_why_questions_queue_and_last_words(hub: HubDesk) -> Non
     ):
         assert words in shown
     snapshot = hub.json("show", session)
-    assert snapshot["questions"][0]["session"] == session and snapshot["queue"][0]["text"] == "and then this"
+    assert snapshot["questions"][0]["session"] == session and snapshot["queue"][-1]["text"] == "and then this"
 
 
 def test_runner_and_tokens_are_listed_made_and_revoked(hub: HubDesk) -> None:

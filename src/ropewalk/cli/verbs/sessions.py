@@ -66,7 +66,11 @@ def picture(screen: Screen, snapshot: Snapshot, shown: str, last: Sequence[e.Eve
     lines.append(paint("dim", dot.join(_one(screen, fact) for fact in facts if fact)))
     lines.append(paint("dim", f"begun {clock(view.created_at, '%d %b %H:%M')}{dot}event {view.last_seq}{_process(view, dot)}"))
     lines += [f"{paint('amber', glyphs.asks)} {_one(screen, one.line or one.title_words)}" for one in snapshot.questions]
-    lines += [f"next: {cut(_one(screen, one.text), screen.look.width - 6, glyphs.dots)}" for one in snapshot.queue]
+    lines += [
+        f"next: {cut(_one(screen, one.text), screen.look.width - 6, glyphs.dots)}"
+        for one in snapshot.queue
+        if one.state == "queued"
+    ]
     said = next((event.text for event in reversed(last) if isinstance(event, e.Text) and event.parent is None), "")
     lines += [f"  {line}" for line in screen.harmless(said).rstrip("\n").split("\n")[-10:]] if said else []
     return lines
