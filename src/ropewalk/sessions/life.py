@@ -193,16 +193,20 @@ class Life:
 
     def greeted_meanwhile(self, wire: Wire) -> None:
         """The answer to a greeting that an earlier life said: nobody waits for it but us."""
-        if not wire.ready and wire.connection.initialize_response is not None:
+        if not wire.ready and not wire.connection.pending.of("initialize"):
             self._no_deadline()
             self.ready(wire)
 
     def ready(self, wire: Wire) -> None:
-        """It listens: after the first greeting, or taken over from an earlier life of the hub."""
-        if wire.over:
+        """It listens."""
+        if wire.over or wire.ready:
             return
         wire.ready = True
         self._session.board.ready()
+        self.goes_on()
+
+    def goes_on(self) -> None:
+        """Whatever waits is handed over; with nothing to do, it rests after a while."""
         self._session.pump()
         self._session.settle()
         self._rest_later()

@@ -34,7 +34,7 @@ async def take_over(session: Session, process: ProcessRow, report: ProcessReport
     wire.write_again()
     wire.flush()
     if wire.ready:
-        session.life.ready(wire)
+        session.life.goes_on()
 
 
 async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[str, bytes]]:
