@@ -104,6 +104,16 @@ async def next_epoch(store: Store) -> int:
     return epoch
 
 
+async def up_to_date(link: RunnerLink) -> None:
+    """A runner that an older version left becomes ours in place: its CLIs, lines and writes go on."""
+    if link.welcome is None or link.welcome.version == __version__:
+        return
+    try:
+        await link.reexec()
+    except (LinkBroken, UsageError) as error:
+        log.warning("the runner stays as it is", version=link.welcome.version, why=str(error))
+
+
 @asynccontextmanager
 async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> AsyncIterator[Hub]:
     """Store, runner, sessions, hub: everything but the doors."""
@@ -130,6 +140,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         hub = Hub(world, roster, feed, claude)
         await link.open()
         stack.push_async_callback(link.close)
+        await up_to_date(link)
         await claude.look()
         yield await stack.enter_async_context(hub)
 
