@@ -62,6 +62,8 @@ class Live:
 
     def superseded(self, events: Iterable[e.Event]) -> None:
         """A block is finished: its pieces are told no more. A turn's end finishes all."""
+        if not self._blocks:
+            return
         for event in events:
             if block := getattr(event, "block", ""):
                 self._blocks.pop(block, None)

@@ -83,13 +83,18 @@ class Session:
         process: str | None = None,
         line_no: int | None = None,
         then: Then | None = None,
+        told: Then | None = None,
     ) -> None:
-        """A fact: kept, then told, then ``then``. Never waits; while the disk is sick it is kept waiting, in order."""
+        """A fact: kept, then told, then ``then``. Never waits; while the disk is sick it is kept waiting, in order.
+
+        ``told``: in place of ``then`` what ``told_and`` made of it, for whoever posts often.
+        """
         rows = list(rows)
         self._complete(events)
+        if rows:
+            self._apply(rows)
         if self._heed(events) or self.desk.changed():
             self._new_status(events, rows, self.world.clock())
-        self._apply(rows)
         self.world.store.post(
             Entry(
                 session=self.id,
@@ -100,7 +105,7 @@ class Session:
                 process=process,
                 line_no=line_no,
                 keep=True,
-                on_stored=self._on_stored if then is None else self._told_and(then),
+                on_stored=told or (self._on_stored if then is None else self.told_and(then)),
                 on_failed=self.life.fenced,
             )
         )
@@ -157,14 +162,14 @@ class Session:
             self.post(events, rows)
 
     def _new_status(self, events: list[e.Event], rows: list[RowChange], now: float) -> None:
-        standing = self.board.standing
-        if (standing.status, standing.why) == (self.row.status, self.row.why):
+        standing, row = self.board.standing, self.row
+        status, why = standing.status, standing.why
+        if status == row.status and why == row.why:
             return
-        events.append(e.StatusChanged(session=self.id, at=now, status=standing.status, why=standing.why))
-        changed = self.change(status=standing.status, why=standing.why, status_at=now, changed_at=now)
-        self._apply([changed])
-        rows.append(changed)
-        self.life.stands(standing.status)
+        events.append(e.StatusChanged(session=self.id, at=now, status=status, why=why))
+        rows.append(self.change(status=status, why=why, status_at=now, changed_at=now))
+        row.status, row.why, row.status_at, row.changed_at = status, why, now, now
+        self.life.stands(status)
 
     def change(self, **values: Any) -> Change:
         """A change of its own row; ``row`` follows when it is posted."""
@@ -180,7 +185,9 @@ class Session:
                 for name, value in row.set.items():
                     setattr(self.row, name, value)
 
-    def _told_and(self, then: Then) -> Then:
+    def told_and(self, then: Then) -> Then:
+        """What an entry calls when it is stored: tell it, then ``then``."""
+
         def told(stored: Stored) -> None:
             self._on_stored(stored)
             then(stored)
@@ -211,9 +218,11 @@ class Session:
                     rows += self._turn_ended(one, events, now)
         if self.queue.sent:
             rows += self.prompts.receipts(events, now)
-        if not self.begun.turns and any(isinstance(event, e.TurnStarted) for event in events):
+        kinds = {type(event) for event in events}
+        if not self.begun.turns and e.TurnStarted in kinds:
             rows.append(self.conversation_is(Begun(turns=True)))
-        rows += self._known_changed(events)
+        if values := self._known_changed(events, kinds):
+            rows.append(self.change(**values))
         return rows
 
     def _turn_ended(self, result: Result, events: list[e.Event], now: float) -> list[RowChange]:
@@ -238,31 +247,34 @@ class Session:
         rows.append(self.change(cost_usd=cost, changed_at=now))
         return rows
 
-    def _known_changed(self, events: list[e.Event]) -> list[RowChange]:
+    def _known_changed(self, events: list[e.Event], kinds: set[type[e.Event]]) -> dict[str, Any]:
         """What the row keeps of what the CLI told: its session id, mode, model, how full its context is."""
-        wire, row, values = self.wire, self.row, dict[str, Any]()
+        wire, row = self.wire, self.row
+        values: dict[str, Any] = {}
         if wire is None:
-            return []
+            return values
         connection = wire.connection
         if (told := connection.session_id) and told != row.cli_session and (name := cleaned(told)) != row.cli_session:
             values["cli_session"] = self.known.cli_session = name
             events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode:
             values["mode"] = cleaned(connection.mode)
-        if self.known.model and self.known.model != row.model and any(isinstance(x, e.TurnStarted) for x in events):
+        if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:
             values["model"] = self.known.model
-        if any(isinstance(event, e.TurnEnded) for event in events):
+        if e.TurnEnded in kinds:
             values["context_tokens"] = connection.context_tokens
             values["context_window"] = self.known.context_window
-        return [self.change(**values)] if values else []
+        return values
 
     def after_line(self, events: list[e.Event]) -> None:
         """What a line makes possible: the next prompt after a turn's end, sleep after a time of rest."""
         if self.wire is not None and not self.wire.ready:
             self.life.greeted_meanwhile(self.wire)
-        if any(isinstance(event, e.TurnEnded | e.TaskEnded) for event in events):
-            self.life.turn_ended()
-            self.pump()
+        for event in events:
+            if type(event) in ENDS:
+                self.life.turn_ended()
+                self.pump()
+                return
 
     def written(self, key: str) -> None:
         self.desk.delivered(key)
@@ -323,6 +335,9 @@ _events = msgspec.json.Decoder(e.AnyEvent)
 STANDING = ("session_created", "process_started", "process_ended", "turn_started", "turn_ended", "failed", "stop_rung",
             "rate_limit_changed", "link_lost", "link_restored", "prompt_lost", "prompt_failed")  # fmt: skip
 """Kinds of events that say how a session stands."""
+
+ENDS = frozenset({e.TurnEnded, e.TaskEnded})
+"""Kinds of events after which the next prompt may go, or the process rest."""
 
 WAITING = ("queued", "sent", "taken")
 """States of prompts that a loaded session must know."""

@@ -49,6 +49,7 @@ class Wire:
         self._stored = 0
         self._acknowledged = 0
         self._ack_due = False
+        self._told = session.told_and(self._on_stored)
 
     # -- what came
 
@@ -71,7 +72,7 @@ class Wire:
         durable = self._told_live(told)
         if number > self.heard and (durable or self._keeps_deltas):
             lines = [Line(self.process, "out", number, now, raw)] if self._keeps_deltas else []
-            self._session.post(durable, lines=lines, process=self.process, line_no=number, then=self._on_stored)
+            self._session.post(durable, lines=lines, process=self.process, line_no=number, told=self._told)
 
     def _line(self, number: int, raw: bytes, now: float) -> None:
         connection, session = self.connection, self._session
@@ -83,7 +84,7 @@ class Wire:
         self._open_from = None
         self.live.superseded(events)
         lines = [Line(self.process, "out", number, now, raw)]
-        session.post(events, rows, lines=lines, process=self.process, line_no=number, then=self._on_stored)
+        session.post(events, rows, lines=lines, process=self.process, line_no=number, told=self._told)
         self.flush()
         session.after_line(events)
 
@@ -100,7 +101,7 @@ class Wire:
     def dropped(self, first: int, count: int, size: int, beginning: bytes, why: str) -> None:
         head = beginning[:200].decode("utf-8", "replace")
         event = e.LineDropped(size=size, head=head, process=self.process, line=first)
-        self._session.post([event], process=self.process, line_no=first, then=self._on_stored)
+        self._session.post([event], process=self.process, line_no=first, told=self._told)
 
     def written(self, key: str) -> None:
         self.unconfirmed.pop(key, None)
