@@ -24,6 +24,8 @@ from ...errors import (
     RequestTimedOut,
     RopewalkError,
     SessionGone,
+    StoreError,
+    StoreUnavailable,
     UsageError,
 )
 from ...events.views import Problem
@@ -48,6 +50,7 @@ STATUS_OF: tuple[tuple[type[RopewalkError], int], ...] = (
     (RequestTimedOut, 504),
     (RequestFailed, 502),
     (LinkBroken, 503),
+    (StoreError, 503),
     (RopewalkError, 500),
 )
 """The first that fits. Whose fault it is decides: the caller's 4xx, ours or the CLI's 5xx."""
@@ -63,6 +66,16 @@ CODES = {
     LinkBroken: "link_broken",
     LocalProtocolError: "not_now",
 }
+
+SICK = {
+    "full": "The hub's disk is full: nothing new can be kept, so nothing new is taken. Free some space; it goes on by itself.",
+    "read_only": "The hub's disk can only be read: nothing new can be kept. Make it writable; it goes on by itself.",
+    "locked": "Another program holds the hub's database. Close it; the hub goes on by itself.",
+    "failing": "The hub's disk fails: nothing new can be kept, so nothing new is taken. Look into the hub's log.",
+    "replaced": "The hub's database was moved or replaced under it. Put it back, or restart the hub.",
+    "corrupt": "The hub's database is damaged. Stop the hub and run `ropewalk doctor`.",
+}
+"""In words of the door's own: the store's name the file."""
 
 FAILED_HERE = "The hub failed at this. Try again; if it goes on, look into the hub's log."
 
@@ -90,6 +103,9 @@ def problem_from(error: Exception) -> Problem:
         log.error("a request failed", error=type(error).__name__, at=_places(error))
         log.debug("its words", words=str(error))
         return problem(500, "failed", FAILED_HERE)
+    if isinstance(error, StoreUnavailable):
+        code = "disk_full" if error.state == "full" else "store_unavailable"
+        return problem(STATUS_OF_CODE[code], code, SICK.get(error.state, SICK["failing"]))
     status = next(status for kind, status in STATUS_OF if isinstance(error, kind))
     code = (
         error.code
