@@ -67,8 +67,6 @@ def run(proof: Proof, state: State, asked: argparse.Namespace, partly: bool) -> 
         count = min(STEP, wanted - tally.blows)
         order = Order(asked.seed, asked.first + before, count, tally, saved, say, keep=asked.keep, full=asked.full)
         asyncio.run(proof.run(order))
-        if tally.blows == before:
-            tally.blows += 1  # a blow that could not even be struck counts, as the failure that it is
         state_words = f"{sum(tally.lost.values())} lost, {sum(tally.doubled.values())} doubled"
         say(f"    {tally.blows}/{wanted}  {state_words}  {time.monotonic() - began:.0f} s")
         saved()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ class House:
 
     def __init__(
         self, *, scenario: str = TURNS, version: str = "2.1.326", sim: Mapping[str, str] | None = None,
-        settings: Mapping[str, Any] | None = None, wrap: Sequence[str] = (), folder: Path | None = None,
+        settings: Mapping[str, Any] | None = None, wrap: Sequence[str] = (), folder: Path | None = None, before: Sequence[Callable[[House], None]] = (),
     ) -> None:  # fmt: skip
         self.folder = folder or Path(tempfile.mkdtemp(prefix="rwp-"))
         self.state, self.home, self.work = self.folder / "state", self.folder / "home", self.folder / "work"
@@ -43,6 +43,8 @@ class House:
             path.mkdir(mode=0o700, exist_ok=True)
         self.ledger, self.log = self.folder / "cli.ledger", self.folder / "hub.log"
         self.wrap = tuple(wrap)
+        for prepare in before:
+            prepare(self)
         self.hub: subprocess.Popen[bytes] | None = None
         self.url = self.token = ""
         self.runner: Found | None = None

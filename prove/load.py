@@ -40,12 +40,15 @@ class Load:
         """Questions that were opened, and that nobody has begun to answer."""
         self.left_open: set[str] = set()
         """Those of them that were open when the hub died."""
+        self.keeps_up = False
+        """Whether a hub that dies now is started again at once."""
         self._wanted = sessions
         self._tasks: set[asyncio.Task[Any]] = set()
         self.waiting: float = GUARD
 
     async def __aenter__(self) -> Self:
         self.begin(self.socket.run())
+        self.begin(self._keep_up())
         for number in range(self._wanted):
             options: dict[str, Any] = {"keep_stream_events": number == 0}
             if number == self._wanted - 1:
@@ -80,6 +83,15 @@ class Load:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.people.hangs.append(f"the rig failed: {error!r}")
+
+    async def _keep_up(self) -> None:
+        """A hub that was told a point may reach it after its round's blow: that is a blow more."""
+        while True:
+            if self.keeps_up and not self.house.up:
+                self.side.blows.append(time.time())
+                self.house.kill_hub()
+                await self.house.start()
+            await asyncio.sleep(0.02)
 
     # -- questions
 

@@ -35,6 +35,15 @@ class Tally:
         self.lost[promise] += 1
         self.wrong.append(f"[{seed}] {promise}: {words}")
 
+    def merge(self, other: Tally) -> None:
+        self.blows += other.blows
+        self.counts += other.counts
+        self.lost += other.lost
+        self.doubled += other.doubled
+        self.wrong += other.wrong
+        for what, value in other.worst.items():
+            self.measure(what, value)
+
     def as_object(self) -> dict[str, Any]:
         return {
             "blows": self.blows, "counts": dict(self.counts), "lost": dict(self.lost), "doubled": dict(self.doubled),

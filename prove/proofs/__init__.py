@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from ..proof import Proof
+from .disks import DISKS, INSIDE
 from .kills import KILLS
+from .pauses import PAUSES
 
-ALL: list[Proof] = [*KILLS]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS]
+
+__all__ = ["ALL", "INSIDE"]

@@ -1,8 +1,4 @@
-"""Kill -9 of the hub, of the runner, of both, of the CLI, in the midst of turns; then everything is compared.
-
-One house serves many blows: after each the hub is started again on what is left, all turns come to their end, all ledgers are
-compared from the beginning, and the same house takes the next blow.
-"""
+"""Kill -9 of the hub, of the runner, of both, of the CLI, in the midst of turns, at any moment or at a named point."""
 
 from __future__ import annotations
 
@@ -11,84 +7,14 @@ import os
 import random
 import signal
 import time
-from collections.abc import Awaitable, Callable
 
 from ..house import House, HouseError
 from ..load import Load
 from ..processes import Found, send, start_time
 from ..proof import Order, Proof
+from ..rounds import Round, Way, struck
 from ..serve import POINTS, RUNNER_POINTS
 from ..tally import Tally
-
-BLOWS_A_HOUSE = 25
-SPAN = 2.0
-"""Seconds over which the moment of a blow is drawn."""
-VERSIONS = ("2.1.326", "2.1.326", "2.1.62", "2.1.37")
-
-Blow = Callable[[Load, random.Random, Tally], Awaitable[None]]
-
-
-async def struck(order: Order, blow: Blow, *, cut: bool = False, points: bool = False, sessions: int = 5) -> None:
-    """``order.count`` blows, a new house every few."""
-    number = order.first
-    while number < order.first + order.count:
-        rest = order.first + order.count - number
-        number = await _house(order, blow, number, min(BLOWS_A_HOUSE, rest), cut, points, sessions)
-
-
-async def _house(order: Order, blow: Blow, first: int, count: int, cut: bool, points: bool, sessions: int) -> int:
-    rng = random.Random(f"{order.seed}/{first}")
-    house = House(version=rng.choice(VERSIONS))
-    number, bad = first, False
-    try:
-        await house.start(blow="" if points else None)
-        async with Load(house, rng, sessions=sessions) as load:
-            load.side.cut_allowed = cut
-            while number < first + count and not bad:
-                bad = await _one(order, blow, load, number, last=number == first + count - 1)
-                number += 1
-    except HouseError as error:
-        order.tally.fail("I12", str(error), order.name(number))
-        bad = True
-        number += 1
-    finally:
-        for words in await house.close(keep=order.keep and bad):
-            order.tally.fail("I8", words, order.name(number))
-        if bad and order.keep:
-            order.say(f"kept: {house.folder}")
-    order.saved()
-    return number
-
-
-async def _one(order: Order, blow: Blow, load: Load, number: int, *, last: bool) -> bool:
-    """One round; True when something was wrong, and the house is not to be used further."""
-    tally, seed = order.tally, order.name(number)
-    load.rng.seed(f"{order.seed}/{number}")
-    load.late.clear()
-    load.left_open = set()
-    asked = load.prompts()
-    await blow(load, load.rng, tally)
-    back = time.monotonic()
-    if missing := await load.questions_shown(load.left_open):
-        tally.fail("G9", f"open questions {missing} are not in the inbox 2 s after the start", seed)
-    elif load.left_open:
-        tally.measure("G9 questions shown again after", time.monotonic() - back)
-    await asyncio.gather(*asked)
-    still = await load.quiet()
-    tally.measure("all turns ended after", time.monotonic() - back)
-    tally.blows += 1
-    findings = await load.check()
-    if still:
-        findings.lose("I12", f"not quiet after {load.waiting:g} s: {still}")
-    bad = bool(findings.wrong)
-    tally.add(findings, seed, counts=last or bad)
-    if last or bad:
-        tally.counts["reconnects"] += sum(told.connects for told in load.side.told)
-    order.saved()
-    return bad
-
-
-# -- the blows: each waits for its moment, strikes, and brings back what it took away
 
 
 def drawn(rng: random.Random, points: dict[str, int]) -> str:
@@ -97,38 +23,38 @@ def drawn(rng: random.Random, points: dict[str, int]) -> str:
     return f"{point}@{rng.randint(1, points[point])}"
 
 
-async def hub(load: Load, rng: random.Random, tally: Tally) -> None:
+async def hub(one: Round) -> None:
     """At any moment, or at a point that the hub was told at its start; sometimes again while it comes back."""
-    house = load.house
-    await _moment(rng, lambda: not house.up)
-    _struck(load)
+    house, rng = one.house, one.rng
+    await one.moment(lambda: not house.up)
+    one.struck()
     house.kill_hub()
-    load.left_open = set(load.open)
+    one.load.left_open = set(one.load.open)
     if rng.random() < 0.25:
-        starting = load.begin(_start_quietly(house))
+        starting = one.load.begin(_start_quietly(house))
         await asyncio.sleep(rng.uniform(0.2, 1.5))
         house.signal_hub(signal.SIGKILL)
         await starting
         house.kill_hub()
-    await _restart(house, tally, drawn(rng, POINTS) if rng.random() < 0.5 else None)
+    await restart(house, one.tally, drawn(rng, POINTS) if rng.random() < 0.5 else None)
 
 
-async def runner(load: Load, rng: random.Random, tally: Tally) -> None:
-    before = load.house.runner
-    await _moment(rng, lambda: before is None or start_time(before.pid) != before.started)
-    _struck(load)
-    if rng.random() < 0.6:
-        load.house.order.write_text(drawn(rng, RUNNER_POINTS))
+async def runner(one: Round) -> None:
+    before = one.house.runner
+    await one.moment(lambda: before is None or start_time(before.pid) != before.started)
+    one.struck()
+    if one.rng.random() < 0.6:
+        one.house.order.write_text(drawn(one.rng, RUNNER_POINTS))
     if before is not None:
         send(before, signal.SIGKILL)
-    await _new_runner(load, tally, before)
+    await _new_runner(one, before)
 
 
-async def both(load: Load, rng: random.Random, tally: Tally) -> None:
+async def both(one: Round) -> None:
     """In either order, with or without a breath between; or the whole machine, with the unsynced tails of the spool."""
-    house, runner = load.house, load.house.runner
-    await _moment(rng, lambda: False)
-    _struck(load)
+    house, runner, rng = one.house, one.house.runner, one.rng
+    await one.moment()
+    one.struck()
     ways = [house.kill_hub, lambda: runner is not None and send(runner, signal.SIGKILL)]
     rng.shuffle(ways)
     reset = rng.random() < 0.33
@@ -137,8 +63,8 @@ async def both(load: Load, rng: random.Random, tally: Tally) -> None:
         if not reset:
             await asyncio.sleep(rng.choice((0.0, 0.0, rng.uniform(0.0, 0.3))))
     if reset:
-        _cut_tails(load, rng)
-    await _restart(house, tally, None)
+        _cut_tails(one.load, rng)
+    await restart(house, one.tally, None)
 
 
 def _cut_tails(load: Load, rng: random.Random) -> None:
@@ -154,32 +80,23 @@ def _cut_tails(load: Load, rng: random.Random) -> None:
             os.truncate(segments[-1], max(0, size - rng.randint(0, fresh)))
 
 
-async def _moment(rng: random.Random, already: Callable[[], bool]) -> None:
-    """Drawn over the turn; earlier when it has struck by itself."""
-    until = time.monotonic() + rng.uniform(0.0, SPAN)
-    while time.monotonic() < until and not already():
-        await asyncio.sleep(0.005)
-
-
-def _struck(load: Load) -> None:
-    load.side.blows.append(time.time())
-
-
-async def cli(load: Load, rng: random.Random, tally: Tally) -> None:
+async def cli(one: Round) -> None:
     """One or two of them."""
-    await _moment(rng, lambda: False)
-    _struck(load)
-    found = load.house.clis()
-    struck = rng.sample(found, min(len(found), rng.randint(1, 2)))
-    number = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+    await one.moment()
+    one.struck()
+    found = one.house.clis()
+    hit = one.rng.sample(found, min(len(found), one.rng.randint(1, 2)))
+    number = one.rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
     began = time.monotonic()
-    for one in struck:
-        send(one, number)
-    while any(start_time(one.pid) == one.started for one in struck) and time.monotonic() < began + 10:
+    for target in hit:
+        send(target, number)
+    while any(start_time(target.pid) == target.started for target in hit) and time.monotonic() < began + 10:
         await asyncio.sleep(0.01)
-    while load.dead() and time.monotonic() < began + 10:
+    while one.load.dead() and time.monotonic() < began + 10:
         await asyncio.sleep(0.01)
-    tally.measure("death told after", time.monotonic() - began)
+    one.tally.measure("death told after", time.monotonic() - began)
+    if time.monotonic() - began > 5.0:
+        one.fail("F4", "the death of a CLI was not told within 5 s")
 
 
 async def _start_quietly(house: House) -> None:
@@ -189,7 +106,7 @@ async def _start_quietly(house: House) -> None:
         return
 
 
-async def _restart(house: House, tally: Tally, blow: str | None) -> None:
+async def restart(house: House, tally: Tally, blow: str | None = None) -> None:
     """A hub that is told a point may pass it while it comes back: then it is started once more, without."""
     try:
         await house.start(blow=blow)
@@ -200,37 +117,39 @@ async def _restart(house: House, tally: Tally, blow: str | None) -> None:
     tally.measure("serving after", house.served_in)
 
 
-async def _new_runner(load: Load, tally: Tally, before: Found | None) -> None:
+async def _new_runner(one: Round, before: Found | None) -> None:
     """Until the hub has another one."""
     began = time.monotonic()
     while time.monotonic() < began + 20:
-        now = load.house.note_runner()
+        now = one.house.note_runner()
         if now is not None and now != before:
-            tally.measure("new runner after", time.monotonic() - began)
+            one.tally.measure("new runner after", time.monotonic() - began)
             return
         await asyncio.sleep(0.02)
-    load.people.hangs.append("no new runner 20 s after the death of the old one")
+    one.fail("F2", "no new runner 20 s after the death of the old one")
 
 
 async def f1(order: Order) -> None:
-    await struck(order, hub)
+    await struck(order, hub, Way())
 
 
 async def f2(order: Order) -> None:
-    await struck(order, runner, cut=True, points=True)
+    await struck(order, runner, Way(cut=True, points=True))
 
 
 async def f3(order: Order) -> None:
-    await struck(order, both, cut=True)
+    await struck(order, both, Way(cut=True))
 
 
 async def f4(order: Order) -> None:
-    await struck(order, cli, cut=False)
+    await struck(order, cli, Way())
 
 
 KILLS = [
-    Proof("F1", "kill -9 of the hub", (200, 500), f1, ("G1", "G3", "G5", "G6", "G9", "G10", "G11"), 3),
-    Proof("F2", "kill -9 of the runner", (60, 200), f2, ("G1", "G4", "G5", "G9", "G10"), 2),
-    Proof("F3", "kill -9 of hub and runner", (60, 200), f3, ("G1", "G4", "G5", "G9", "G10"), 2),
+    Proof("F1", "kill -9 of the hub, at any moment and at named points", (200, 500), f1,
+          ("G1", "G3", "G5", "G6", "G9", "G10", "G11"), 3),
+    Proof("F2", "kill -9 of the runner, at any moment and at named points", (60, 200), f2, ("G1", "G4", "G5", "G9", "G10"), 2),
+    Proof("F3", "kill -9 of hub and runner in either order; of all, with the spool's unsynced tails cut off", (60, 200), f3,
+          ("G1", "G4", "G5", "G9", "G10"), 2),
     Proof("F4", "kill of the CLI", (60, 200), f4, ("G1", "G3", "G5", "G9", "G10"), 2),
-]
+]  # fmt: skip
