@@ -100,7 +100,9 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
         found = problem(400, "gone", "The connection was closed before the request had come to its end.")
     else:
         found = _from_litestar(error) if isinstance(error, HTTPException) else problem_from(error)
-    headers = error.headers if isinstance(error, Refusal | HTTPException) else None
+    headers = dict(error.headers or {}) if isinstance(error, Refusal | HTTPException) else {}
+    if "allow" in {name.lower() for name in headers}:
+        headers = {"Allow": ", ".join(method for method in headers.popitem()[1].split(", ") if method != "OPTIONS")}
     return Response(encoded(found), status_code=found.status, media_type=MEDIA_TYPE, headers=headers)
 
 

@@ -73,12 +73,10 @@ def decoded(value: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
 
 def with_client_id(command: Any, header: str | None) -> Any:
     """The header ``Client-Id`` names the action where the body does not."""
-    if header is None or not isinstance(command, Command | Control):
+    if not isinstance(command, Command | Control):
         return command
     name = client_id_from(header)
-    if command.client_id not in (None, name):
-        raise Refusal(422, "two_client_ids", "The header Client-Id and the field client_id differ. Send one of them.")
-    return msgspec.structs.replace(command, client_id=name)
+    return command if name is None or command.client_id is not None else msgspec.structs.replace(command, client_id=name)
 
 
 def client_id_from(header: str | None) -> str | None:

@@ -94,6 +94,8 @@ class Gate:
         scope["user"], scope["auth"] = key.principal, key
         if scope["type"] == "http":
             scope["extensions"][EXTENSION].admitted()
+            if scope["method"] == "OPTIONS":
+                scope["method"] = "UNKNOWN"  # Litestar's own answer to it lists wrong methods; that to an unknown one is right
 
     def _check_host(self, said: dict[bytes, str]) -> None:
         host = said.get(b"host")

@@ -16,7 +16,8 @@ from .wire import EXTENSION, HttpWire
 MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = 10.0
 """Seconds of silence after which a comment shows that both ends live; proxies drop what is silent for longer."""
-LAST = 2**63 - 1
+LAST = 2**53 - 1
+"""What every program can count to in JSON."""
 
 
 def position_from(header: str | None, after: int) -> int:

@@ -10,6 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 from ....events import commands as c
 from ....events import views as v
 from ..body import client_id_from, file_from
+from ..problems import Refusal
 from ..verbs import VERBS
 from .route import Hub, Name, Who, delete, patch, post
 from .sessions import SESSION
@@ -41,7 +42,9 @@ async def attach_file(
     hub: Hub, who: Who, session: Name, request: Request[Any, Any, Any], name: FileName, kind: Kind = "application/octet-stream"
 ) -> dict[str, Any]:
     """Keep a file for a prompt; the body is the file. A prompt names it in ``content``: {"type": "attachment", "id": …}."""
-    return await hub.attach_file(who, session, name, await file_from(request), kind)
+    if not (found := await file_from(request)):
+        raise Refusal(422, "no_file", "The body is empty. Send the file as the body.")
+    return await hub.attach_file(who, session, name, found, kind)
 
 
 PROMPTS = [send_prompt, edit_prompt, withdraw_prompt, attach_file]

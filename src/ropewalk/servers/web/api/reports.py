@@ -13,7 +13,6 @@ from ..metrics import MEDIA_TYPE, exposition
 from .route import PREFIX, Hub, Name, Named, Who, Words, get
 
 Time = Annotated[float, QueryParameter(ge=0, le=1e11, description="Seconds since 1970.")]
-Since = Annotated[float | None, QueryParameter(ge=0, le=1e11, description="Seconds since 1970.")]
 Hits = Annotated[int, QueryParameter(ge=1, le=200)]
 Folder = Annotated[str, QueryParameter(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
@@ -32,10 +31,10 @@ async def metrics(hub: Hub, figures: NamedDependency[SkipValidation[dict[str, fl
 
 @get(f"{PREFIX}/usage", role="watch")
 async def usage(
-    hub: Hub, who: Who, by: FromQuery[Literal["day", "session", "folder", "model"]] = "day", since: Since = None
+    hub: Hub, who: Who, by: FromQuery[Literal["day", "session", "folder", "model"]] = "day", since: Time = 0.0
 ) -> v.Page:
     """What turns cost, as the CLI estimates it."""
-    return v.Page(items=list(await hub.usage(who, by=by, since=since)))
+    return v.Page(items=list(await hub.usage(who, by=by, since=since or None)))
 
 
 @get(f"{PREFIX}/search", role="watch")

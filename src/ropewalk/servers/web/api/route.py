@@ -32,7 +32,7 @@ Name = Annotated[str, PathParameter(min_length=1, max_length=200, pattern=r"^[A-
 """An id in a path."""
 Named = Annotated[str | None, QueryParameter(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:-]+$")]
 """An id in a query, or none."""
-After = Annotated[int, QueryParameter(ge=0, le=2**63 - 1)]
+After = Annotated[int, QueryParameter(ge=0, le=2**53 - 1)]
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 Words = Annotated[str, QueryParameter(max_length=1000)]
 Maybe = Annotated[str | None, QueryParameter(max_length=1000)]
