@@ -12,7 +12,7 @@ import pytest
 from ropewalk.errors import AlreadyAnswered, NotAllowed, NotFound, UsageError
 from ropewalk.events import commands as c
 from tests.demand import demand
-from tests.hub.house import EVE, JO, MIA, House, Talk
+from tests.hub.house import EVE, JO, MIA, House, Talk, until
 
 ASKS: dict[str, Any] = {"tool": "Bash", "input": {"command": "touch it", "description": "Make it"}, "ask": True}
 
@@ -113,8 +113,9 @@ async def test_a_plan_goes_on_as_it_was_chosen(talk: Talk, choice: Any, mode: st
     assert (await talk.hub.session(MIA, session.id)).mode == mode
 
 
+@demand("003-47", tag="sim")
 async def test_a_fresh_start_forgets_the_talk_and_keeps_the_plan(house: House, talk: Talk) -> None:
-    """ours: the process ends, a new conversation begins with the plan, accepting edits"""
+    """seed: the process ends, a new conversation begins with the plan, accepting edits; no failure is shown"""
     house.rule("One", {"text": "Prompts known: {prompts}"})
     session = await talk.new("draw it up")
     question = await talk.question(session.id)
@@ -124,7 +125,35 @@ async def test_a_fresh_start_forgets_the_talk_and_keeps_the_plan(house: House, t
     assert turns[-1]["text"] == "Prompts known: 1"
     view = await talk.hub.session(MIA, session.id)
     assert view.cli_session != before and view.mode == "acceptEdits"
-    assert "context_cleared" in await talk.kinds(session.id)
+    events = await talk.events(session.id)
+    assert [event["wanted"] for event in events if event["kind"] == "process_ended"] == [True]
+    assert "failed" not in {event.get("status") for event in events} and "context_cleared" in {event["kind"] for event in events}
+
+
+@pytest.mark.slow
+@demand("003-48", tag="sim")
+@pytest.mark.parametrize("seen", range(1, 9))
+async def test_a_fresh_start_that_is_cut_off_anywhere_is_finished_by_the_next_life(house: House, seen: int) -> None:
+    """seed: answer, plan and new state are stored as one; a hub that ends after any event that follows loses nothing of it"""
+    house.rule("One", {"text": "Prompts known: {prompts}"})
+    async with house.opened() as talk:
+        session = await talk.new("draw it up")
+        question = await talk.question(session.id)
+        last = (await talk.events(session.id))[-1]["seq"]
+        await talk.hub.answer(MIA, question.id, c.Answer(behavior="allow", plan="fresh"))
+
+        async def later() -> bool:
+            return len(await talk.events(session.id)) >= last + seen
+
+        await until(later, f"{seen} more events")
+    async with house.opened() as talk:
+
+        async def begun() -> bool:
+            return "Prompts known: 1" in [event.get("text") for event in await talk.events(session.id)]
+
+        await until(begun, "the new conversation")
+        view = await talk.status(session.id, "idle")
+        assert view.mode == "acceptEdits" and not view.queued and not view.open_questions
 
 
 async def test_an_open_question_outlives_the_hub_and_can_be_answered_then(house: House) -> None:

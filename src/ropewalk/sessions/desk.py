@@ -20,6 +20,7 @@ from ..protocol.control import CanUseTool, ControlRequest
 from ..store.base import Change, Put, RowChange, Value, put
 from ..store.rows import QuestionRow, VerdictRow
 from .asked import Fresh, answer_from, question_view
+from .kept import Begun, Kept
 
 if TYPE_CHECKING:
     from .session import Session
@@ -116,7 +117,7 @@ class Desk:
     async def answer(self, who: Principal, question: str, command: c.Answer, rows: Iterable[RowChange] = ()) -> QuestionRow:
         """One verdict: stored, then said to the CLI. Raises ``AlreadyAnswered`` for the second."""
         row = self._still_open(question)
-        session, wire = self._session, self._session.wire
+        wire = self._session.wire
         if wire is None or wire.over or row.request_id not in wire.connection.questions:
             raise Conflict("the process that asked is not heard now; the question stays open", code="unreachable")
         request = wire.connection.questions.get(row.request_id)
@@ -125,12 +126,35 @@ class Desk:
         said = verdict.deny if isinstance(verdict, Fresh) else verdict
         self._answering[question] = who
         try:
-            await self._give(row, request, who, command, said, rows)
+            if isinstance(verdict, Fresh):
+                await self._begin_afresh(row, request, who, command, verdict, rows)
+            else:
+                await self._give(row, request, who, command, said, rows)
         finally:
             self._answering.pop(question, None)
-        if isinstance(verdict, Fresh):
-            session.life.begin_afresh(who, verdict)
         return row
+
+    async def _begin_afresh(
+        self,
+        row: QuestionRow,
+        request: ControlRequest,
+        who: Principal,
+        command: c.Answer,
+        fresh: Fresh,
+        rows: Iterable[RowChange],
+    ) -> None:
+        """The talk is forgotten, the plan is kept. Answer, plan and the new state are stored as one: whatever is killed then,
+        the process is ended and a new conversation begins with the plan, accepting edits."""
+        session = self._session
+        prompt, queued, changes = session.prompts.made(who, c.Prompt(text=fresh.prompt, when="instead"))
+        begun = Begun(afresh=True)
+        kept = session.change(options=msgspec.json.encode(Kept(session.options, begun)), mode="acceptEdits")
+        await self._give(row, request, who, command, fresh.deny, [*changes, kept, *rows], [queued])
+        session.begun = begun
+        session.known.mode = "acceptEdits"
+        session.queue.add(prompt)
+        session.life.wanted_again()
+        session.life.begin_afresh()
 
     async def _give(
         self,
@@ -140,6 +164,7 @@ class Desk:
         command: c.Answer,
         said: Answer,
         rows: Iterable[RowChange],
+        events: Iterable[e.Event] = (),
     ) -> None:
         session, wire = self._session, self._session.wire
         assert wire is not None
@@ -172,9 +197,9 @@ class Desk:
         safe = command.behavior == "deny"
         try:
             if safe and not session.world.store.health.well:
-                session.post([event], changes, lines=[line])  # a denial is harmless: said even while the disk is sick
+                session.post([event, *events], changes, lines=[line])  # a denial is harmless: said even while the disk is sick
             else:
-                await session.wish([event], changes, lines=[line])
+                await session.wish([event, *events], changes, lines=[line])
         except StoreUnavailable:
             self._undelivered.pop(key, None)
             self.open[row.id] = row

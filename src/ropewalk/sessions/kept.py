@@ -17,6 +17,8 @@ class Begun(msgspec.Struct, omit_defaults=True):
     """It goes on with a CLI session that was there before."""
     turns: bool = False
     """A turn has begun: the CLI has a record to resume."""
+    afresh: bool = False
+    """The present conversation is over: its process is ended, and what waits begins a new one."""
 
 
 class Kept(msgspec.Struct, omit_defaults=True):

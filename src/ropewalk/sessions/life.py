@@ -20,15 +20,13 @@ from ..errors import (
     StoreUnavailable,
     UsageError,
 )
-from ..events import commands as c
 from ..events import events as e
 from ..events.commands import Principal
 from ..protocol.connection import Connection
-from ..store.base import Change, Value, put
+from ..store.base import Change, RowChange, Value, put
 from ..store.rows import ProcessRow
 from ..transports.base import End
 from ..transports.runner import ProcessReport
-from .asked import Fresh
 from .kept import Begun
 from .launching import how_to_begin, launch_for
 from .translate import Translator
@@ -55,7 +53,6 @@ class Life:
         self._starting = False
         self._held = False  # a prompt was lost, or a start failed for good: the queue waits for a person
         self._rest: asyncio.TimerHandle | None = None
-        self._afresh: tuple[Principal, Fresh] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -316,6 +313,8 @@ class Life:
         self._no_deadline()
         self._stop_resting()
         wanted, self.stopping = self.stopping, None
+        if session.begun.afresh:
+            wanted = wanted or "afresh"  # it was to end: a crash on the way there is no failure
         by, self._stopped_by = self._stopped_by, ""
         events = session.wire.translator.gone(world.clock()) if session.wire is not None else []
         unfinished = len(events)
@@ -332,6 +331,8 @@ class Life:
         events.append(
             e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
         )
+        if session.begun.afresh:
+            rows += self._forget_the_talk(events)
         changed: dict[str, Value] = {"ended_at": world.clock(), "exit_code": end.code, "why": end.why}
         rows += [Change("process", {"id": process}, changed, must=False), session.change(process=None)]
         if wanted is None and not lived:
@@ -343,13 +344,9 @@ class Life:
         self._after(wanted, lived)
 
     def _after(self, wanted: str | None, lived: bool) -> None:
-        """What follows an end: the fresh start that was asked for, the next prompt, another try, or a person."""
+        """What follows an end: the next prompt, another try, or a person."""
         session = self._session
-        if wanted == "afresh" and self._afresh is not None:
-            who, fresh = self._afresh
-            self._afresh = None
-            session.world.tasks.start(self._fresh(who, fresh))
-        elif self._held or not session.queue:
+        if self._held or not session.queue:
             return
         elif lived:
             session.pump()
@@ -367,11 +364,10 @@ class Life:
 
     # -- a fresh start with a plan
 
-    def begin_afresh(self, who: Principal, fresh: Fresh) -> None:
-        """The talk is forgotten, the plan is kept: end the process, begin a new conversation with it, accepting edits."""
+    def begin_afresh(self) -> None:
+        """End the process whose conversation is over; what waits begins a new one when it has gone."""
         wire = self._session.wire
-        self._afresh = (who, fresh)
-        if wire is not None:
+        if wire is not None and self.stopping is None:
             self.stopping = "afresh"
             self._session.world.tasks.start(self._end_for_afresh(wire))
 
@@ -379,12 +375,11 @@ class Life:
         await self._interrupted(wire)
         await self._end(wire, 5.0)
 
-    async def _fresh(self, who: Principal, fresh: Fresh) -> None:
+    def _forget_the_talk(self, events: list[e.Event]) -> list[RowChange]:
         session = self._session
-        session.known.mode = "acceptEdits"
-        rows = [session.conversation_is(Begun()), session.change(cli_session=None, mode="acceptEdits")]
-        await session.wish([e.ContextCleared(why="fresh start with the plan")], rows)
-        await session.prompts.queue(who, c.Prompt(text=fresh.prompt, when="instead"))
+        session.known.cli_session = None
+        events.append(e.ContextCleared(why="fresh start with the plan"))
+        return [session.conversation_is(Begun()), session.change(cli_session=None)]
 
     # -- rest
 

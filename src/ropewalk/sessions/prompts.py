@@ -37,6 +37,16 @@ class Prompts:
         self, who: Principal, command: c.Prompt, beside: Callable[[str], Iterable[RowChange]] = lambda prompt: ()
     ) -> PromptRow:
         """Stored when this returns; handed over when its time comes. ``beside``: rows that go in with it, by its id."""
+        session = self._session
+        row, event, changes = self.made(who, command)
+        await session.wish([event], [*changes, *beside(row.id)])
+        session.queue.add(row)
+        session.life.wanted_again()
+        self._begin(row)
+        return row
+
+    def made(self, who: Principal, command: c.Prompt) -> tuple[PromptRow, e.PromptQueued, list[RowChange]]:
+        """A new prompt, not stored yet: what is told of it, and its rows."""
         session, world = self._session, self._session.world
         content = content_of(command.text, command.content)
         row = PromptRow(
@@ -48,12 +58,7 @@ class Prompts:
             prompt=row.id, text=row.text[: e.TEXT_LIMIT], cut=len(row.text) > e.TEXT_LIMIT, images=pictures_in(content),
             when=command.when, by=row.by, door=row.door,
         )  # fmt: skip
-        changed = session.change(last_prompt=row.text[:200], changed_at=row.queued_at)
-        await session.wish([event], [put(row), changed, *beside(row.id)])
-        session.queue.add(row)
-        session.life.wanted_again()
-        self._begin(row)
-        return row
+        return row, event, [put(row), session.change(last_prompt=row.text[:200], changed_at=row.queued_at)]
 
     def _begin(self, row: PromptRow) -> None:
         session = self._session

@@ -219,7 +219,7 @@ class Session:
         if self.queue.sent:
             rows += self.prompts.receipts(events, now)
         kinds = {type(event) for event in events}
-        if not self.begun.turns and e.TurnStarted in kinds:
+        if not self.begun.turns and not self.begun.afresh and e.TurnStarted in kinds:
             rows.append(self.conversation_is(Begun(turns=True)))
         if values := self._known_changed(events, kinds):
             rows.append(self.change(**values))
@@ -257,7 +257,7 @@ class Session:
         if (told := connection.session_id) and told != row.cli_session and (name := cleaned(told)) != row.cli_session:
             values["cli_session"] = self.known.cli_session = name
             events.append(e.SessionChanged(cli_session=name))
-        if connection.mode and connection.mode != row.mode:
+        if connection.mode and connection.mode != row.mode and not self.begun.afresh:
             values["mode"] = cleaned(connection.mode)
         if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:
             values["model"] = self.known.model
@@ -288,6 +288,9 @@ class Session:
     def pump(self) -> None:
         """Hand over the next prompt if its time has come; start a process for it if there is none."""
         if not self.queue or self.life.stopping:
+            return
+        if self.begun.afresh and self.wire is not None:
+            self.life.begin_afresh()
             return
         if self.wire is None:
             self.life.start_soon()
