@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
+
+from ropewalk.sim.claude.ledger import KEPT_WHOLE
 
 from .book import Book, integrity, read, rows
 from .house import House
@@ -110,7 +114,10 @@ def _lines(book: Book, clis: list[Cli], side: Side, findings: Findings) -> None:
         for n, raw in stored.items():
             if n > len(cli.said) or not cli.said[n - 1].is_(raw):
                 findings.double("G3", f"line {n} of {cli.process} is stored as the CLI never said it: {raw[:80]!r}")
-        missing = sorted(set(wanted) - set(stored))
+        dropped = {event.get("line") for event in book.of_kind(process["session"], "line_dropped")
+                   if event.get("process") == cli.process}  # fmt: skip
+        findings.counts["lines dropped and named"] += len(dropped)
+        missing = sorted(set(wanted) - set(stored) - dropped)
         if missing:
             _missing(book, cli, process, missing, stored, side, findings)
 
@@ -140,8 +147,10 @@ def _prompts(book: Book, clis: list[Cli], people: People, findings: Findings, se
     """I3, G5, G6."""
     delivered: Counter[str] = Counter()
     texts: Counter[str] = Counter(row["text"] for row in book.prompts.values())
+    large = {hashlib.sha256(line).hexdigest(): line for said in book.said.values() for line in said if len(line) > KEPT_WHOLE}
     for cli in clis:
         delivered.update(str(line.get("uuid")) for line in cli.heard if line.get("type") == "user")
+        delivered.update(json.loads(large[line["sha256"]])["uuid"] for line in cli.heard if line.get("sha256") in large)
     for prompt, times in delivered.items():
         if times > 1:
             findings.double("G5", f"prompt {prompt} reached a CLI {times} times")

@@ -109,11 +109,14 @@ class Stream:
             if answer.status_code != 200:
                 return
             self.told.connects += 1
-            live = False
-            async for line in answer.aiter_lines():
-                if line.startswith("event:"):
-                    live = True
-                elif line.startswith("data: ") and not live:
+            rest = b""
+            async for chunk in answer.aiter_raw():
+                *blocks, rest = (rest + chunk).split(b"\n\n")
+                for block in blocks:
+                    self._block(block)
+
+    def _block(self, block: bytes) -> None:
+        if not block.startswith(b"event:"):
+            for line in block.split(b"\n"):
+                if line.startswith(b"data: "):
                     self.told.note(self.session, json.loads(line[6:]))
-                elif not line:
-                    live = False

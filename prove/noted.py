@@ -74,7 +74,7 @@ class Noted:
             stream = bool(entry.line and entry.line.startswith(STREAM))
             cli.said.append(Said(entry.size, entry.sha256, entry.at, stream))
         else:
-            cli.heard.append(_object(entry.line))
+            cli.heard.append({"sha256": entry.sha256} if entry.line is None else _object(entry.line))
             cli.heard_at.append(entry.at)
 
     def _name(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ..proof import Proof
+from .damage import DAMAGE
 from .disks import DISKS, INSIDE
 from .kills import KILLS
 from .pauses import PAUSES
+from .wire import WIRE
 
-ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE]
 
 __all__ = ["ALL", "INSIDE"]
