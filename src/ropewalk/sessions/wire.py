@@ -27,6 +27,9 @@ ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 """Questions that people answer. All others are refused at once: the CLI would wait for ever."""
 
 
+LONGEST_KEY = 200
+
+
 class Wire:
     """A ``LinesReceiver``. ``heard``: the last line that is stored; what a runner says again up to there is not news."""
 
@@ -219,8 +222,13 @@ _keys = msgspec.json.Decoder(_Key)
 
 
 def key_of(line: bytes, number: int) -> str:
-    """The opaque name under which a line of ours is written once: a prompt's uuid, a request's or an answer's id, its number."""
-    found = _keys.decode(line)
-    if found.response is not None:
-        return f"answer:{found.response.request_id}"
-    return found.request_id or found.uuid or f"line:{number}"
+    """The opaque name under which a line of ours is written once: a prompt's uuid, a request's or an answer's id, its number.
+
+    Total: an answer echoes the id that the CLI chose, and that may be half a character, or longer than any key.
+    """
+    try:
+        found = _keys.decode(line)
+    except msgspec.DecodeError:
+        return f"line:{number}"
+    name = f"answer:{found.response.request_id}" if found.response is not None else found.request_id or found.uuid
+    return name if name and len(name) <= LONGEST_KEY and name.isprintable() else f"line:{number}"
