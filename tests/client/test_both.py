@@ -59,10 +59,10 @@ async def test_a_query_ends_with_the_turn_that_took_it(driver: Driver) -> None:
     assert (await driver.query("count")).text == "I know 2."
 
 
-async def test_two_queries_at_once_each_get_their_own_turn(driver: Driver) -> None:
-    """seed: a prompt waits for its own turn"""
+async def test_two_queries_at_once_are_both_answered(driver: Driver) -> None:
+    """seed: by turns of their own, or by one where the CLI folds them (measured 2.1.326; the hub never lets it)"""
     one, two = await asyncio.wait_for(asyncio.gather(driver.query("first"), driver.query("second")), GUARD)
-    assert (one.text, two.text) == ("You said first", "You said second")
+    assert "first" in one.text and "second" in two.text
 
 
 async def test_an_allowed_tool_runs_with_what_was_allowed(driver: Driver) -> None:

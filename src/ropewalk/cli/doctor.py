@@ -19,6 +19,7 @@ from ..client.client import Client
 from ..client.options import ClientOptions
 from ..client.probe import NO_SUCH, ProbeResult, probe
 from ..client.version import cli_version
+from ..config import load
 from ..errors import CliNotFound, RopewalkError
 from ..protocol.versions import ADVISED, TESTED, Version
 from ..sessions.figures import count, seconds
@@ -27,6 +28,7 @@ from ..transports.launch import SCRIPTS, find_cli
 from .asked import COLORS, check_choice
 from .checks import Check, dotted, login, missing, no_node, speech, version_checks
 from .codes import INSTALL, complaint_of
+from .hub_checks import hub_checks
 from .safe import harmless, one_line
 from .screen import Screen, look_around
 
@@ -74,10 +76,16 @@ def examine(cli: str | None, *, probe: bool, as_json: bool, color: str, ascii_on
     logging.getLogger("ropewalk").addHandler(logging.NullHandler())
     logging.getLogger("ropewalk").propagate = False
     screen = Screen(look_around(color, ascii_only=ascii_only, answer=True))
-    found = asyncio.run(look(cli))
+    found = asyncio.run(_everything(cli))
     for line in [found.as_object()] if as_json else lines_of(found, screen, whole=probe):
         screen.object(line)
     return 1 if found.count("failure") else 0
+
+
+async def _everything(cli: str | None) -> Findings:
+    found = await look(cli)
+    found.checks += await hub_checks(load())
+    return found
 
 
 async def look(cli: str | None) -> Findings:

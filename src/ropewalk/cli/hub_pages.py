@@ -25,9 +25,9 @@ NEW = f"""\
 Begin a session and leave it to the hub.
 usage: ropewalk new [PROMPT] [options]
 
-  ropewalk new "Upgrade the tests to pytest 9"  at work, in this folder
+  ropewalk new "Upgrade to pytest 9"            at work, in this folder
   ropewalk new --cwd . --title "Tax API"        without a prompt yet
-  ropewalk new --mode plan "Rename the tables"  plan first
+  ropewalk new --mode plan "Rename tables"      plan first
   ropewalk new --sim "hello"                    on the stand-in
   ropewalk new -q "List the TODOs"              prints the id alone
 
