@@ -285,3 +285,11 @@ async def test_wrong_askers_beyond_a_number_do_not_wait_and_peers_are_forgotten(
     for number in range(PEERS * 2):
         slow._delay(str(number))
     assert len(slow._wrong) == PEERS
+
+
+async def test_leaving_ends_the_one_task_also_when_rows_change_at_that_moment(tmp_path: Path) -> None:
+    """measured: ``asyncio.wait_for`` of 3.11 loses a cancellation that comes together with what it waits for."""
+    for _ in range(20):
+        async with asyncio.timeout(30), open_access(StandIn(), config_of(tmp_path / "home")) as access:
+            await asyncio.sleep(0)
+            access.look_again()

@@ -215,8 +215,9 @@ class Access:
     async def keep(self) -> None:
         """Until cancelled: rows read again when they changed, ended tokens dropped, "last seen" written now and then."""
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), TICK)
+            with suppress(TimeoutError):  # not wait_for: before 3.12 it can lose the cancellation that ends us
+                async with asyncio.timeout(TICK):
+                    await self._changed.wait()
             try:
                 await self._keep_once()
             except (RopewalkError, OSError) as error:

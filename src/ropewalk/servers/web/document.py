@@ -63,7 +63,7 @@ def _structs() -> dict[str, Any]:
 
 
 def _mend(path: str, method: str, operation: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """What Litestar can't know: bodies that may be left out, the header where there is no body, the file that an attachment is."""
+    """What Litestar can't know: bodies that may be left out, the header where there is none, the file that an attachment is."""
     if path.endswith("/attachments"):
         operation["requestBody"] = FILE
     elif body := operation.get("requestBody"):

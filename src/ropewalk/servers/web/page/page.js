@@ -210,7 +210,7 @@ function drawSessions(items) {
   }));
 }
 
-const money = (dollars) => (dollars ? `$${dollars.toFixed(2)}` : "");
+const money = (dollars) => (!dollars ? "" : dollars < 0.01 ? "<$0.01" : `$${dollars.toFixed(2)}`);
 
 const cards = new Map();
 
