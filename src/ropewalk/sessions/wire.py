@@ -6,10 +6,12 @@ Three beats for each line: feed the Connection, flush what it owes, tell. Refuse
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import structlog
 
 from ..errors import LinkBroken, RopewalkError, SessionGone
 from ..events import events as e
@@ -22,6 +24,7 @@ from .translate import Translator
 if TYPE_CHECKING:
     from .session import Session
 
+log = structlog.get_logger("ropewalk.sessions")
 STREAM = b'{"type":"stream_event"'
 ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 """Questions that people answer. All others are refused at once: the CLI would wait for ever."""
@@ -60,10 +63,22 @@ class Wire:
         now = self._world.clock()
         self.last_sign = asyncio.get_running_loop().time()
         for number, raw in enumerate(data.split(b"\n")[:-1], first):
-            if raw.startswith(STREAM):
-                self._delta(number, raw, now)
-            elif number > self.heard:
-                self._line(number, raw, now)
+            try:
+                if raw.startswith(STREAM):
+                    self._delta(number, raw, now)
+                elif number > self.heard:
+                    self._line(number, raw, now)
+            except Exception as error:  # noqa: BLE001 - a session's boundary: its fault must not take the link from all others
+                self._not_understood(number, raw, now, error)
+
+    def _not_understood(self, number: int, raw: bytes, now: float, error: Exception) -> None:
+        """A fault of ours with one line: the line is kept and shown, the session goes on."""
+        where = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-6:]]  # never its words
+        log.error("a line was not understood", process=self.process, line=number, error=type(error).__name__, at=where)
+        words = raw[: e.TEXT_LIMIT].decode("utf-8", "replace")
+        event = e.Unrecognised(what="not understood", raw=words, cut=len(raw) > e.TEXT_LIMIT, process=self.process, line=number)
+        lines = [Line(self.process, "out", number, now, raw)]
+        self._session.post([event], lines=lines, process=self.process, line_no=number, told=self._told)
 
     def _delta(self, number: int, raw: bytes, now: float) -> None:
         """A piece of a block under way: told live, and kept only where that is asked for."""
