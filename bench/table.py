@@ -132,12 +132,17 @@ def _ratio(value: Value, runs: dict[str, list[dict[str, Any]]], against: str) ->
 
 
 def _spread(values: list[float], unit: str) -> str:
-    least, middle, most = (_digits(value / UNITS[unit]) for value in (min(values), median(values), max(values)))
+    return spread(values, UNITS[unit], unit)
+
+
+def spread(values: list[float], scale: float, unit: str) -> str:
+    """The median with its least and greatest."""
+    least, middle, most = (_digits(value / scale) for value in (min(values), median(values), max(values)))
     return f"{middle} {unit}" if len(values) == 1 else f"{middle} {unit} ({least}–{most})"
 
 
 def _digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def _interrupts(figures: Figures) -> Row:
@@ -191,9 +196,12 @@ def hard_words(run: dict[str, Any]) -> str:
     return ALL_WELL if run["seen"][1][2] else "lives, the block is dropped in silence"
 
 
-def printed(made: list[Row]) -> str:
+HEAD = ("", "peer", "limit prototype", "ropewalk", "ratio", "to reach", "verdict")
+
+
+def printed(made: list[Row], head: tuple[str, ...] = HEAD) -> str:
     """The table as text; it is a Markdown table too."""
-    cells = [("", "peer", "limit prototype", "ropewalk", "ratio", "to reach", "verdict")]
+    cells = [head]
     cells += [(row.what, row.peer, row.limit, row.ours, row.ratios, row.wanted, row.verdict) for row in made]
     widths = [max(len(line[column]) for line in cells) for column in range(6)]
     lines = [f"| {' | '.join(text.ljust(width) for text, width in zip(line, [*widths, 0], strict=True))} |" for line in cells]

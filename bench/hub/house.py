@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from bench.hub.ws import frame, upgrade
 from bench.prepare import BUILD, ROOT
@@ -43,13 +43,14 @@ def memory_of(pid: int, name: str = "VmRSS") -> int:
 
 
 class Hub:
-    """What both have: ``pid``, ``port``, ``path``, ``token``, ``sessions``, and ``others`` (pids of processes that work for it)."""
+    """What all have: where they listen, which sessions they have, and ``others`` (pids of processes that work for them)."""
 
     name = ""
     path = "/"
     token = "x"
-    marks: dict[str, str]
+    marks: ClassVar[dict[str, str]] = {}
     """What is counted in a frame, and what is in the last one."""
+    one_event_a_line = False
 
     def __init__(self, source: Path) -> None:
         self.source = source
@@ -83,12 +84,12 @@ class Hub:
     def cpu(self) -> dict[str, float]:
         return {"hub": cpu_of(self.pid), **{name: cpu_of(pid) for name, pid in self.others.items()}}
 
-    def _launch(self, words: list[str], more: dict[str, str] | None = None) -> dict[str, Any]:
+    def _launch(self, words: list[str], more: dict[str, str] | None = None, stdin: int | None = None) -> dict[str, Any]:
         """Start it and read its first line."""
         self._log = (self.folder / "words.log").open("ab")
         self.process = subprocess.Popen(
             [sys.executable, *words], cwd=ROOT, env={**environment(self.source), **(more or {})}, stdout=subprocess.PIPE,
-            stderr=self._log, text=True,
+            stderr=self._log, text=True, stdin=stdin,
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -101,7 +102,8 @@ class Hub:
 
 class Limit(Hub):
     name = "limit"
-    marks = {"count": '{"seq":', "until": "bench:end"}
+    marks: ClassVar[dict[str, str]] = {"count": '{"seq":', "until": "bench:end"}
+    one_event_a_line = True
 
     def start(self, cli: Path, sessions: int) -> None:
         said = self._launch(["-m", "bench.hub.prototype", str(self.folder), str(sessions), str(cli)])
@@ -117,7 +119,7 @@ class Limit(Hub):
 class Ours(Hub):
     name = "ours"
     path = "/api/v1/live"
-    marks = {"count": '"seq":', "until": '"kind":"turn_ended"'}
+    marks: ClassVar[dict[str, str]] = {"count": '"seq":', "until": '"kind":"turn_ended"'}
 
     def start(self, cli: Path, sessions: int = 0, **settings: Any) -> None:
         """Serving, with so many sessions awake."""
@@ -163,6 +165,23 @@ class Ours(Hub):
         if self.process is not None:
             self._to.close()
         super().end()
+
+
+class Bare(Hub):
+    """Sockets with nothing behind them: ``sockets`` or ``uvicorn``."""
+
+    name = "bare"
+
+    def __init__(self, source: Path, kind: str) -> None:
+        super().__init__(source)
+        self.port = self._launch(["-m", "bench.hub.raw", kind], stdin=subprocess.PIPE)["port"]
+
+    def send(self, count: int, size: int, every: float) -> float:
+        """CPU seconds for so many frames of this size to every socket."""
+        assert self.process is not None and self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"count": count, "bytes": size, "every": every}) + "\n")
+        self.process.stdin.flush()
+        return float(json.loads(self.process.stdout.readline())["cpu"])
 
 
 class Listeners:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.corpus import SEED, Line, Maker, encoded
+from bench.corpus import LINES, SEED, Line, Maker, encoded
 
 
 class Turn(Maker):
@@ -26,12 +26,26 @@ class Turn(Maker):
             yield {**told, "tool_use_result": shown}
 
 
-def write_whole_lines(folder: Path, *, lines: int, seed: int = SEED) -> Path:
-    """Write them unless these very ones are there already; returns the file."""
-    path = folder / f"whole-{seed}-{lines}.jsonl"
+def write_whole_lines(folder: Path, *, seed: int = SEED) -> Path:
+    """One init, then text, tools and their results. Written unless these very lines are there already; returns the file."""
+    return _written(folder / f"whole-{seed}-{LINES}.jsonl", seed, lambda line: True)
+
+
+def write_text_lines(folder: Path, *, seed: int = SEED) -> Path:
+    """One init, then text lines alone: each is one event and changes nothing else, for the prototype and for the hub."""
+    return _written(folder / f"text-{seed}-{LINES}.jsonl", seed, _is_text)
+
+
+def _is_text(line: Line) -> bool:
+    message = line["message"]
+    return isinstance(message, dict) and message["content"][0]["type"] == "text"
+
+
+def _written(path: Path, seed: int, wanted: Callable[[Line], bool]) -> Path:
     if not path.exists():
-        made = Turn(seed).whole()
+        turn = Turn(seed)
+        made = (encoded(line) for line in turn.whole() if wanted(line))
         half = path.with_suffix(".half")
-        half.write_bytes(b"".join(encoded(next(made)) for _ in range(lines)))
+        half.write_bytes(b"".join([encoded(turn._init()), *(next(made) for _ in range(LINES - 1))]))
         half.replace(path)
     return path

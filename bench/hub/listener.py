@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import resource
 import sys
@@ -92,8 +93,9 @@ class Heard:
         took = sorted(self.took)
         spread = {name: took[int(len(took) * part)] / 1e6 for name, part in QUANTILES.items()} if took else {}
         return {
-            "frames": self.frames, "events": self.events, "bytes": self.bytes, "ended": self.ended, "lost": self.lost, "timed": len(took),
-            "first": self.first, "seconds": (self.last - self.first) / 1e9, "cpu": used.ru_utime + used.ru_stime, **spread,
+            "frames": self.frames, "events": self.events, "bytes": self.bytes, "ended": self.ended, "lost": self.lost,
+            "timed": len(took), "first": self.first, "seconds": (self.last - self.first) / 1e9,
+            "cpu": used.ru_utime + used.ru_stime, **spread,
         }  # fmt: skip
 
 
@@ -126,8 +128,6 @@ def main() -> None:
 
     async def run() -> None:
         await listen(given)
-        import os
-
         os._exit(0)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -1,7 +1,7 @@
 """The limit of this road: line → lazily typed → SQLite group commit (synchronous=FULL) → WebSocket. Refuses everything else.
 
-``python -m bench.hub.prototype FOLDER SESSIONS CLI…``: no runner, no spool, no questions, no rows but events, no rights, no history for
-late listeners. Every line is one event: its kind is looked at, its bytes go to the disk and to whoever listens, unparsed.
+``python -m bench.hub.prototype FOLDER SESSIONS CLI…``: no runner, no spool, no questions, no rows but events, no rights, no
+history for late listeners. Every line is one event: its kind is looked at, its bytes go to the disk and to whoever listens.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from bench.hub.ws import accept_key, frame, frames
+from bench.hub.ws import accepted, frame, frames
 
 READ = 64 * 1024
 ROWS = 256
@@ -114,10 +114,7 @@ class Listener(asyncio.Protocol):
         if not self._open and b"\r\n\r\n" in self._in:
             head, _, rest = bytes(self._in).partition(b"\r\n\r\n")
             self._in, self._open = bytearray(rest), True
-            accept = accept_key(head)
-            self._transport.write(
-                b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: %b\r\n\r\n" % accept
-            )
+            self._transport.write(accepted(head))
         for text in frames(self._in) if self._open else ():
             said = json.loads(text)
             if "subscribe" in said:

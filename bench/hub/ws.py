@@ -11,11 +11,13 @@ from collections.abc import Iterator
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
-def accept_key(head: bytes) -> bytes:
+def accepted(head: bytes) -> bytes:
     """What a server answers to this head."""
     found = re.search(rb"(?i)sec-websocket-key: *(\S+)", head)
     assert found is not None
-    return base64.b64encode(hashlib.sha1(found[1] + GUID).digest())
+    key = base64.b64encode(hashlib.sha1(found[1] + GUID).digest())
+    said = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: "
+    return said + key + b"\r\n\r\n"
 
 
 def upgrade(host: str, path: str, token: str) -> bytes:
