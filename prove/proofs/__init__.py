@@ -5,10 +5,11 @@ from __future__ import annotations
 from ..proof import Proof
 from .damage import DAMAGE
 from .disks import DISKS, INSIDE
+from .doors import DOORS
 from .kills import KILLS
 from .pauses import PAUSES
 from .wire import WIRE
 
-ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS]
 
 __all__ = ["ALL", "INSIDE"]
