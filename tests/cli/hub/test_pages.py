@@ -138,3 +138,14 @@ def test_a_misspelt_word_of_the_hubs_commands_suggests_the_nearest() -> None:
     for words, said in ((["inbx"], "did you mean: ropewalk inbox?"), (["token", "nwe"], "did you mean: ropewalk token new?")):
         done = subprocess.run([sys.executable, "-m", "ropewalk", *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and said in done.stderr, shlex.join(words)
+
+
+@pytest.mark.slow
+def test_the_program_in_the_page_about_the_hub_runs(shared: HubDesk) -> None:
+    """ours: Remote by the variables, an event a line"""
+    (code,) = re.findall(r"```python\n(.*?)```", (HOW_TO / "hub.md").read_text("utf-8"), re.DOTALL)
+    url = shared.json("serve", "--detach")["url"]
+    env = {**shared.env, "ROPEWALK_URL": url, "ROPEWALK_TOKEN": (shared.state / "token").read_text().strip()}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=shared.project, capture_output=True, timeout=60, check=True)
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "1 SessionCreated" and lines[-1].endswith(" TurnEnded")

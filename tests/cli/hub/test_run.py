@@ -242,3 +242,46 @@ def test_a_run_goes_on_over_a_killed_hub_without_a_missing_or_doubled_word(hub: 
     assert running.returncode == 0, err.decode()
     assert (begun + out).decode() == f"{WORDS}\n\nEND.\n"
     assert "lost the hub, trying" in err.decode() and "the hub is back after" in err.decode()
+
+
+def test_a_card_that_is_open_when_the_hub_dies_is_answered_when_it_is_back(hub: HubDesk) -> None:
+    """ours (F-36): the same card; the key counts once"""
+    hub.script(MAKE, {"text": "Made."})
+    with hub.terminal("run", "go") as terminal:
+        terminal.until("a/d ›")
+        hub.kill()
+        hub.start()
+        terminal.press("a")
+        terminal.until("Made.")
+        assert terminal.end() == 0
+        assert terminal.text.count("◆ Run a command?") == 1
+    assert [answer["behavior"] for answer in hub.answers] == ["allow"]
+
+
+def test_a_fresh_start_goes_on_in_a_new_conversation_with_the_plan(hub: HubDesk) -> None:
+    """ours (F-24): in the same session and the same run"""
+    hub.script(rules=[{"prompt": "go", "steps": [{"plan": "# The plan"}]}, {"steps": [{"text": "I know {prompts}: {prompt}"}]}])
+    with hub.terminal("run", "--mode", "plan", "go") as terminal:
+        terminal.until("1/2/3/d/D ›")
+        terminal.press("1")
+        terminal.until("Start fresh?")
+        terminal.press("y")
+        terminal.until("I know 1: Implement")
+        assert terminal.end() == 0
+    assert len(hub.json("ls")["items"]) == 1
+
+
+def test_background_work_is_waited_for(hub: HubDesk) -> None:
+    """ours: the run ends with the turn that its end sets off, as without a hub"""
+    work = {"tool": "Bash", "input": {"command": "make all", "run_in_background": True}, "lasts": 0.5, "ask": False}
+    hub.script({**work, "then": [{"text": "The build is done."}]}, {"text": "It builds."})
+    done = hub.ropewalk("run", "go")
+    assert (done.code, done.out) == (0, "It builds.\n\nThe build is done.\n"), done.err
+    assert "waiting for background work" in done.err
+
+
+def test_without_the_hub_nothing_of_it_is_touched(place: HubDesk) -> None:
+    """ours: `--no-hub` drives the stand-in itself"""
+    done = place.ropewalk("run", "--no-hub", "--sim", "go")
+    assert (done.code, done.out) == (0, "ok\n")
+    assert not (place.state / "hub.json").exists() and not (place.state / "ropewalk.db").exists()

@@ -27,8 +27,6 @@ from .deeds import Deeds
 from .question import answer_of, closed_words, question_of
 from .story import EventStory
 
-TURN_DUE = 10.0
-"""Seconds to wait for the turn that follows the end of a background task."""
 OVER = ("failed", "stopped")
 """Statuses after which nothing comes by itself."""
 
@@ -113,7 +111,7 @@ class Relay:
     async def _read(self) -> None:
         while not self._ended():
             try:
-                async with asyncio.timeout(TURN_DUE if self.deeds.turn_due else None):
+                async with asyncio.timeout(self.deeds.turn_due or None):
                     event = await self._next()
             except TimeoutError:
                 if self.log.result is None:

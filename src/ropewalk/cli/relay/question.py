@@ -20,6 +20,8 @@ from ..hand import Decision
 def question_of(view: QuestionView) -> Question:
     """The same card as in a run without a hub."""
     given = msgspec.json.decode(bytes(view.input)) if isinstance(view.input, msgspec.Raw) else view.input
+    if view.asks == "plan" and (text := (view.plan or {}).get("text")):
+        given = {**given, "plan": text}  # 2.1.37 and 2.1.62 keep it in a file; the hub has read it
     asked = {
         "subtype": "can_use_tool",
         "tool_name": view.tool or view.title_words.removesuffix("?"),
@@ -44,11 +46,12 @@ def question_of(view: QuestionView) -> Question:
 def answer_of(view: QuestionView, decision: Decision) -> Answer:
     """What goes to the hub."""
     given = decision.answer
+    if decision.way == "fresh":
+        changed = {"plan": decision.fresh} if decision.fresh != question_of(view).plan else None
+        return Answer(behavior="allow", plan="fresh", updated_input=changed)
     if isinstance(given, Deny):
-        behavior: Any = "allow" if decision.way == "fresh" else "deny"
-        changed = {"plan": decision.fresh} if decision.way == "fresh" and decision.fresh != _plan(view) else None
-        words = None if decision.way in ("fresh", "stop") else given.message
-        return Answer(behavior=behavior, message=words, interrupt=given.interrupt, plan=_way(decision), updated_input=changed)
+        words = None if decision.way == "stop" else given.message
+        return Answer(behavior="deny", message=words, interrupt=given.interrupt, plan=_way(decision))
     if not isinstance(given, Allow):
         raise TypeError("a person allows or denies")
     changed_input = dict(given.updated_input) if given.updated_input is not None else None
@@ -62,11 +65,6 @@ def answer_of(view: QuestionView, decision: Decision) -> Answer:
 
 def _way(decision: Decision) -> Any:
     return decision.way
-
-
-def _plan(view: QuestionView) -> str | None:
-    found = question_of(view).plan
-    return found
 
 
 def version_of(text: str | None) -> Version | None:
