@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,34 @@ def write(words: bytes) -> None:
     at = 0
     while at < len(words):
         at += os.write(1, memoryview(words)[at:])
+
+
+SESSION = '"session_id":"5e551000-0000-4000-8000-00000000beac"'
+STREAMED = f'{{"type":"stream_event","event":%s,{SESSION},"parent_tool_use_id":null,"uuid":"5e551000-0000-4000-8001-%012x"}}\n'
+BEGUN = '{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[]}}'
+BLOCK = '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}'
+PIECE = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"piece %d at=%d; "}}'
+SAID = (
+    '{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text",'
+    f'"text":"at=%d; the rope is laid from three strands"}}]}},"parent_tool_use_id":null,{SESSION},'
+    '"uuid":"5e551000-0000-4000-8002-%012x"}\n'
+)
+
+
+def pace(order: re.Match[bytes]) -> None:
+    """Timed lines, so many a second. It hears nothing meanwhile."""
+    rate, count, deltas = int(order[1]), int(order[2]), order[3] == b"delta"
+    write(f'{{"type":"system","subtype":"init","cwd":"/","tools":[],"claude_code_version":"2.1.326",{SESSION}}}\n'.encode())
+    if deltas:
+        write((STREAMED % (BEGUN, 1) + STREAMED % (BLOCK, 2)).encode())
+    began = time.monotonic_ns()
+    for number in range(1, count + 1):
+        time.sleep(max(0.0, (began + (number - 1) * 1_000_000_000 // rate - time.monotonic_ns()) / 1e9))
+        at = time.monotonic_ns()
+        write((STREAMED % (PIECE % (number, at), number + 2) if deltas else SAID % (number, at, number)).encode())
+    if deltas:
+        write((SAID % (1, 0, 0)).replace("at=0", "all of it").encode())
+    write(ENDS)
 
 
 def stream(order: re.Match[bytes]) -> None:
@@ -64,6 +93,7 @@ def main() -> None:
         (r'"control_request".*"request_id": ?"([^"]+)"', lambda found: write((REPLY % found[1].decode()).encode())),
         (r'"control_response".*"behavior"', desk.answered),
         (r"bench:stream (\S+) (\d+)", stream),
+        (r"bench:pace (\d+) (\d+) (text|delta)", pace),
         (r"bench:ask (\d+)", desk.begin),
     ]
     for line in sys.stdin.buffer:
