@@ -57,7 +57,7 @@ class Hub(Verbs):
     def __init__(self, world: World, roster: Roster, feed: Feed, claude: Claude) -> None:
         super().__init__(world.store, roster)
         self.world, self.feed, self.claude = world, feed, claude
-        self.once = Once(world.store, world.clock)
+        self.once = Once(world.store, world.clock, world.tasks)
         self.started_at = world.clock()
         self._watch = Watch(roster, claude)
         self._token_listeners: list[Callable[[], None]] = []

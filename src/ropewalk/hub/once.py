@@ -11,6 +11,7 @@ import msgspec
 
 from ..errors import CommandReused, Conflict
 from ..events.commands import Principal
+from ..sessions.tasks import Tasks
 from ..store.base import Change, Entry, Put, Store, put
 from ..store.rows import CommandRow
 
@@ -20,9 +21,15 @@ Row = Callable[[Ref], list[Put]]
 """What to store with the effect: names of what it made, from which the reply can be given again."""
 
 
+NOTED_WITHIN = 2.0
+"""Seconds in which what became of a command is noted before its asker hears it; on a sick disk it is noted later."""
+
+
 class Once:
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self._store, self._clock = store, clock
+    """What was begun is carried out, also when whoever asked is cut off in the midst: a half-done verb would be nobody's."""
+
+    def __init__(self, store: Store, clock: Callable[[], float], tasks: Tasks) -> None:
+        self._store, self._clock, self._tasks = store, clock, tasks
         self._under_way: dict[tuple[str, str], tuple[str, asyncio.Future[object]]] = {}
 
     async def made(
@@ -37,7 +44,7 @@ class Once:
         """For what leaves a row behind: ``do`` stores the command with its effect, ``again`` finds what it made."""
         client_id = getattr(command, "client_id", None)
         if client_id is None:
-            return await do(lambda ref: [])
+            return await self._tasks.to_its_end(_coroutine(do(lambda ref: [])))
         row = CommandRow(
             principal=who.token or who.name, client_id=client_id, kind=kind, session=session,
             body_hash=hash_of(kind, session, command), state="done", at=self._clock(),
@@ -53,7 +60,7 @@ class Once:
         async def repeated(before: CommandRow) -> T:
             return await again(msgspec.json.decode(before.reply or b"{}", type=Ref))
 
-        return await self._once(row, first, repeated)
+        return await self._tasks.to_its_end(self._once(row, first, repeated))
 
     async def carried_out(
         self,
@@ -67,7 +74,7 @@ class Once:
         """For what acts on a process: accepted before, done or failed after; a hub that dies in between leaves it unknown."""
         client_id = getattr(command, "client_id", None)
         if client_id is None:
-            return await do()
+            return await self._tasks.to_its_end(_coroutine(do()))
         row = CommandRow(
             principal=who.token or who.name, client_id=client_id, kind=kind, session=session,
             body_hash=hash_of(kind, session, command), at=self._clock(),
@@ -88,7 +95,7 @@ class Once:
                 return msgspec.json.decode(before.reply, type=reply)
             raise Conflict(f"this command was given before and {WORDS[before.state]}; look at the session, then give a new id")
 
-        return await self._once(row, first, repeated)
+        return await self._tasks.to_its_end(self._once(row, first, repeated))
 
     async def _once(self, row: CommandRow, first: Callable[[], Awaitable[T]], again: Callable[[CommandRow], Awaitable[T]]) -> T:
         key = (row.principal, row.client_id)
@@ -116,12 +123,18 @@ class Once:
 
     async def _ended(self, row: CommandRow, state: str, reply: bytes | None) -> None:
         key = {"principal": row.principal, "client_id": row.client_id}
-        await self._store.append(Entry(rows=[Change("command", key, {"state": state, "reply": reply}, must=False)], keep=True))
+        noted = self._store.append(Entry(rows=[Change("command", key, {"state": state, "reply": reply}, must=False)], keep=True))
+        noted.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it any more
+        await asyncio.wait({noted}, timeout=NOTED_WITHIN)
 
     async def forget_unfinished(self) -> None:
         """At start: what an earlier life accepted and did not finish is not known to have happened."""
         changed = Change("command", {"state": "accepted"}, {"state": "unknown"}, must=False)
         await self._store.append(Entry(rows=[changed]))
+
+
+async def _coroutine(work: Awaitable[T]) -> T:
+    return await work
 
 
 WORDS = {"accepted": "is under way", "failed": "failed", "unknown": "may or may not have been carried out"}

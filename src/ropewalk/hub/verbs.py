@@ -19,7 +19,7 @@ from ..sessions.kept import Begun, Kept
 from ..sessions.launching import check_folder, check_options
 from ..sessions.prompts import content_of, words_of
 from ..sessions.session import Session
-from ..store.base import Entry, cleaned, put
+from ..store.base import Entry, RowChange, cleaned, put
 from ..store.rows import AttachmentRow, PromptRow, QuestionRow, SeenRow, SessionRow
 from .once import Once, Ref, Row
 from .reading import LOCAL, Reading, allow
@@ -47,7 +47,8 @@ class Verbs(Reading):
         world = self.roster.world
         if command.runner not in (None, LOCAL):
             raise NotFound(f"no runner {command.runner!r}; `ropewalk runner ls` lists them")
-        if command.prompt is not None or command.content is not None:
+        prompted = command.prompt is not None or command.content is not None
+        if prompted:
             content_of(command.prompt, command.content)  # nothing is made for a prompt that can't be sent
         base = await self._base_of(command)
         cwd = check_folder(command.cwd or (base.cwd if base else ""), world.config) if command.cwd or base else ""
@@ -70,13 +71,23 @@ class Verbs(Reading):
         session = Session(world, row, [], [])
         session.board.heed(created)
         row.status, row.why, _ = session.board.standing
-        entry = Entry(session=row.id, epoch=row.epoch, events=[created], rows=[put(row), *kept({"session": row.id})])
-        stored = await self.store.append(entry)
-        row.last_seq = 1
+        events: list[e.Event] = [created]
+        rows: list[RowChange] = [put(row)]
+        prompt: PromptRow | None = None
+        if prompted:  # stored with it: a repeated command finds both, or neither
+            prompt, queued, changes = session.prompts.made(who, c.Prompt(text=command.prompt, content=command.content))
+            queued.session, queued.at = row.id, row.created_at
+            events.append(queued)
+            rows += changes
+        stored = await self.store.append(
+            Entry(session=row.id, epoch=row.epoch, events=events, rows=[*rows, *kept({"session": row.id})])
+        )
+        row.last_seq = len(events)
         self.roster.add(session)
         world.told.stored(row.id, stored)
-        if command.prompt is not None or command.content is not None:
-            await session.prompts.queue(who, c.Prompt(text=command.prompt, content=command.content))
+        if prompt is not None:
+            row.last_prompt = prompt.text[:200]
+            session.prompts.begin(prompt)
         return await self.session(who, row.id)
 
     async def _base_of(self, command: c.CreateSession) -> SessionRow | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import (
     CliNotFound,
+    Conflict,
     FolderMissing,
     LimitReached,
     LinkBroken,
-    NotAllowed,
     RopewalkError,
     SessionGone,
     StoreUnavailable,
@@ -28,7 +28,7 @@ from ..store.rows import ProcessRow
 from ..transports.base import End
 from ..transports.runner import ProcessReport
 from .kept import Begun
-from .launching import how_to_begin, launch_for
+from .launching import check_folder, check_options, how_to_begin, launch_for
 from .translate import Translator
 from .wire import ANSWERABLE, Wire, key_of
 
@@ -42,6 +42,8 @@ BETWEEN_TRIES = (0.5, 2.0, 5.0)
 START_WITHIN = 90.0
 """Seconds until a CLI must have answered our first request; 2.1.37 takes 3 on an idle machine, a loaded one may take 30."""
 INTERRUPT_WITHIN = 5.0
+GONE_WITHIN = 30.0
+NOT_HEARD = "its runner is not heard now, so its process can be neither asked nor ended; try again when it is"
 
 
 class Life:
@@ -50,7 +52,9 @@ class Life:
         self.stopping: str | None = None
         """Who ends the process now: "stop", "sleep" or "afresh"."""
         self._stopped_by = ""
-        self._starting = False
+        self._calm = asyncio.Event()  # nobody ends the process now
+        self._calm.set()
+        self._start_of: asyncio.Future[None] | None = None  # a start under way, and how it ends
         self._held = False  # a prompt was lost, or a start failed for good: the queue waits for a person
         self._rest: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -58,59 +62,90 @@ class Life:
         self._quiet = asyncio.Event()
         self._unclean = False
         self._lost: list[str] = []  # prompts of a process that was killed: the CLI's own record may not hold them
-        if session.row.process is not None:
-            self._starting = True  # a process of an earlier life of the hub: the runner will tell
 
     # -- starting
 
     @property
     def asleep(self) -> bool:
-        return self._session.wire is None and not self._starting
+        """No process, and none that may live: the row names one until it is known to be gone."""
+        return self._session.wire is None and self._start_of is None and self._session.row.process is None
+
+    @property
+    def starting(self) -> bool:
+        """A start of ours is under way: what its row names is not known to the runner yet."""
+        return self._start_of is not None
 
     def wanted_again(self) -> None:
         """A person sent or asked for something: what was held back may go on."""
         self._held = False
 
     def start_soon(self) -> None:
-        if self._starting or self._held or self.stopping or self._session.wire is not None:
-            return
-        self._starting = True
-        self._session.board.starting()
-        self._session.settle()
-        self._session.world.tasks.start(self._start())
+        if self.asleep and not self._held and self.stopping is None:
+            self._begin()
 
     async def wake(self) -> None:
         """Raises what keeps it from starting, in words."""
         self.wanted_again()
-        if self._session.wire is None:
-            self._starting = True
+        await self._calm.wait()
+        if self.asleep or self.starting:
+            await asyncio.shield(self._begin())
+        elif self._session.wire is None:
+            raise Conflict(NOT_HEARD, code="unreachable")
+
+    def _begin(self) -> asyncio.Future[None]:
+        """The one place from which a process is started: one start at a time, whoever asks."""
+        outcome = self._start_of
+        if outcome is None:
+            outcome = self._start_of = asyncio.get_running_loop().create_future()
             self._session.board.starting()
             self._session.settle()
-            await self._start(told=True)
+            if self._session.world.tasks.start(self._start(outcome)) is None:
+                self._started(outcome, Conflict("the hub is stopping"))
+        return outcome
 
-    async def _start(self, told: bool = False) -> None:
-        session = self._session
+    async def _start(self, outcome: asyncio.Future[None]) -> None:
+        failed: Exception | None = Conflict("the hub is stopping")
         try:
             await self._spawn()
-        except StoreUnavailable:
-            if told:
-                raise
-        except LinkBroken as error:
+            failed = None
+        except RopewalkError as error:
+            failed = error
+        except Exception as error:  # noqa: BLE001 - the boundary of one session: it fails alone, and says so
+            self._session.world.tasks.failed(error)
+            failed = UsageError(f"the hub failed at starting it ({type(error).__name__}); its log says more")
+        finally:
+            self._started(outcome, failed)
+        if failed is not None:
+            self._not_started(failed)
+        self._session.settle()
+
+    def _started(self, outcome: asyncio.Future[None], failed: Exception | None) -> None:
+        self._start_of = None
+        if outcome.done():
+            return
+        if failed is None:
+            outcome.set_result(None)
+        else:
+            outcome.set_exception(failed)
+            outcome.exception()  # nobody may have waited for it
+
+    def _not_started(self, error: Exception) -> None:
+        """A disk or a runner that is away comes back, and what waits goes on by itself; the rest is for a person."""
+        session = self._session
+        session.board.not_started()
+        if isinstance(error, LinkBroken):
             session.board.reachable(False, session.row.runner)
             session.post([e.LinkLost(why=str(error))])
-            if told:
-                raise
-        except (UsageError, LimitReached, NotAllowed) as error:
+        elif not isinstance(error, StoreUnavailable):
             self._held = True
-            session.post([e.Failed(text=str(error), code=code_of(error))], [session.change(process=None)])
-            if told:
-                raise
-        finally:
-            self._starting = False
-            session.settle()
+            session.post([e.Failed(text=str(error), code=code_of(error))])
 
     async def _spawn(self) -> None:
         session, world, row = self._session, self._session.world, self._session.row
+        if not world.link.up:
+            raise LinkBroken("its runner is not heard")
+        check_folder(row.cwd, world.config)
+        check_options(session.options, row.mode, world.config)  # what was allowed when it was made may be no more
         process = world.new_id()
         if not world.slots.born(process):
             raise LimitReached(f"{world.slots.processes} processes run already; stop one, or raise max_processes")
@@ -134,7 +169,9 @@ class Life:
         claim = "" if how.get("fork") else how.get("resume") or how.get("new_session") or ""  # a fork has an id of its own
         try:
             started = await world.link.start_process(process, launch, wire, claim=claim)
-        except UsageError as error:
+        except LinkBroken as error:
+            raise await self._perhaps_started(wire, error) from None
+        except RopewalkError as error:
             self._never_was(wire, str(error))
             raise
         if program.version:
@@ -177,7 +214,6 @@ class Life:
     def took_over(self, wire: Wire, report: ProcessReport) -> None:
         """A process of an earlier life of the hub is heard again; what that life did not come to say is said now."""
         kept = self._session.process
-        self._starting = False
         self._gone.clear()
         if kept is not None and kept.pid is None:
             self._tell_start(kept, report.pid, report.start_time, report.boot_id)
@@ -224,12 +260,25 @@ class Life:
             self._session.post(
                 [e.Warned(text=f"Claude said nothing for {START_WITHIN:.0f} seconds; it is ended", code="slow_start")]
             )
-            self._session.world.tasks.start(self._end(wire, 0.0))
+            self._session.world.tasks.start(self._end_quietly(wire, 0.0))
 
     def _no_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    async def _perhaps_started(self, wire: Wire, error: LinkBroken) -> RopewalkError:
+        """Nobody knows whether it runs. A runner that is heard is asked; else its next hello tells, and the row names it."""
+        try:
+            await self._session.world.link.stop(wire.process, 0.0)
+        except LinkBroken:
+            wire.over = True
+            self._session.wire = self._session.process = None
+            return error
+        except RopewalkError:  # it knows of none
+            pass
+        self._never_was(wire, str(error))
+        return UsageError(str(error))
 
     def _never_was(self, wire: Wire, why: str) -> None:
         session = self._session
@@ -244,13 +293,25 @@ class Life:
     async def stop(self, who: Principal, patience: float) -> None:
         """A person's stop: interrupt, tasks, input closed, TERM, KILL; each rung is told as it is taken."""
         session = self._session
-        wire = session.wire
         self._held = True
-        if wire is None:
-            session.post([e.StopRung(rung="stopped", by=who.name)])
-            session.settle()
-            return
-        self.stopping, self._stopped_by = self.stopping or "stop", who.name
+        self._stops("stop", who.name)
+        try:
+            if self._start_of is not None:
+                await asyncio.wait({self._start_of})
+            if session.wire is not None:
+                await self._climb(session.wire, patience)
+            elif session.row.process is not None:
+                raise Conflict(NOT_HEARD, code="unreachable")
+            else:
+                session.post([e.StopRung(rung="stopped", by=who.name)])
+                session.settle()
+        finally:
+            self._stops(None)
+
+    async def _climb(self, wire: Wire, patience: float) -> None:
+        session = self._session
+        if not session.world.link.up:
+            raise Conflict(NOT_HEARD, code="unreachable")
         if wire.ready and not wire.connection.idle:
             self.rung("interrupt")
             await self._interrupted(wire)
@@ -261,15 +322,35 @@ class Life:
                 session.post(wire.translator.task_stopped(task, session.world.clock()))
         await self._end(wire, patience)
 
+    def _stops(self, who: str | None, by: str = "") -> None:
+        """From now on the process is being ended, or (None) it is no more: gone, or its runner could not be told."""
+        self.stopping, self._stopped_by = who, by
+        if who is None:
+            self._calm.set()
+        else:
+            self._calm.clear()
+
     async def _end(self, wire: Wire, patience: float) -> None:
-        """Returns when nothing of it is left and that is told."""
+        """Returns when nothing of it is left and that is told. Raises ``Conflict`` when its runner can't be told to."""
         try:
             await self._session.world.link.stop(wire.process, patience)
-        except LinkBroken as error:
+            async with asyncio.timeout(GONE_WITHIN):
+                await self._gone.wait()
+        except (RopewalkError, TimeoutError) as error:
             if not wire.over:
-                raise UsageError(f"its runner is not heard now ({error}); try again when it is") from None
-        async with asyncio.timeout(30):
-            await self._gone.wait()
+                raise Conflict(f"{NOT_HEARD} ({error or 'it does not tell the end'})", code="unreachable") from None
+
+    async def _end_quietly(self, wire: Wire, patience: float) -> None:
+        """By nobody's order: what can't be done now is done later, or never."""
+        try:
+            if self.stopping == "afresh":
+                await self._interrupted(wire)
+            await self._end(wire, patience)
+        except Conflict:
+            self._rest_later()
+        finally:
+            if self._session.wire is wire:
+                self._stops(None)
 
     async def _interrupted(self, wire: Wire) -> None:
         """Ask it to end its turn and wait a little for the turn's end."""
@@ -304,7 +385,7 @@ class Life:
         session = self._session
         session.post([e.LinkLost(why=why, may_lack_lines=True)])
         if session.wire is not None:
-            session.wire.over = True
+            session.wire.close(End(None, why))
         self._mourn(process, End(None, why), set(), sure=False, lived=True)
 
     def _mourn(self, process: str, end: End, written: set[str], *, sure: bool, lived: bool) -> None:
@@ -312,14 +393,13 @@ class Life:
         session, world = self._session, self._session.world
         self._no_deadline()
         self._stop_resting()
-        wanted, self.stopping = self.stopping, None
+        wanted, by = self.stopping, self._stopped_by
         if session.begun.afresh:
             wanted = wanted or "afresh"  # it was to end: a crash on the way there is no failure
-        by, self._stopped_by = self._stopped_by, ""
+        self._stops(None)
         events = session.wire.translator.gone(world.clock()) if session.wire is not None else []
         unfinished = len(events)
         session.wire = session.process = None
-        self._starting = False
         world.slots.reaped(process)
         world.slots.give_back(session.id)
         self._unclean = wanted is None and end.code != 0
@@ -368,12 +448,8 @@ class Life:
         """End the process whose conversation is over; what waits begins a new one when it has gone."""
         wire = self._session.wire
         if wire is not None and self.stopping is None:
-            self.stopping = "afresh"
-            self._session.world.tasks.start(self._end_for_afresh(wire))
-
-    async def _end_for_afresh(self, wire: Wire) -> None:
-        await self._interrupted(wire)
-        await self._end(wire, 5.0)
+            self._stops("afresh")
+            self._session.world.tasks.start(self._end_quietly(wire, 5.0))
 
     def _forget_the_talk(self, events: list[e.Event]) -> list[RowChange]:
         session = self._session
@@ -418,11 +494,11 @@ class Life:
         if not wire.connection.idle or wire.connection.tasks or session.queue or session.desk.open or session.queue.sent:
             self._rest_later()
             return
-        self.stopping = "sleep"
-        session.world.tasks.start(self._end(wire, 10.0))
+        self._stops("sleep")
+        session.world.tasks.start(self._end_quietly(wire, 10.0))
 
 
-def code_of(error: RopewalkError) -> str:
+def code_of(error: Exception) -> str:
     match error:
         case FolderMissing():
             return "folder_missing"

@@ -40,9 +40,7 @@ class Prompts:
         session = self._session
         row, event, changes = self.made(who, command)
         await session.wish([event], [*changes, *beside(row.id)])
-        session.queue.add(row)
-        session.life.wanted_again()
-        self._begin(row)
+        self.begin(row)
         return row
 
     def made(self, who: Principal, command: c.Prompt) -> tuple[PromptRow, e.PromptQueued, list[RowChange]]:
@@ -60,12 +58,17 @@ class Prompts:
         )  # fmt: skip
         return row, event, [put(row), session.change(last_prompt=row.text[:200], changed_at=row.queued_at)]
 
-    def _begin(self, row: PromptRow) -> None:
+    def begin(self, row: PromptRow) -> None:
+        """It is stored. Only into a turn that runs may it go at once: all others keep to the queue and its limits."""
         session = self._session
+        session.queue.add(row)
+        session.life.wanted_again()
         wire = session.wire
-        if row.when_ == "now" and wire is not None and wire.ready:
+        open_to_it = wire is not None and wire.ready and session.under_way and session.life.stopping is None
+        if row.when_ == "now" and open_to_it:
             self.hand_over(row)
-        elif row.when_ == "instead" and wire is not None and wire.ready and session.under_way:
+        elif row.when_ == "instead" and open_to_it:
+            assert wire is not None
             if RECEIPTS in wire.connection.capabilities:
                 self.hand_over(row, priority="now")
             else:
@@ -88,25 +91,31 @@ class Prompts:
             values["position"] = session.queue.position_before(row, command.before)
         if not values:
             raise UsageError("nothing to change: give text, content or before")
-        await session.wish([event], [Change("prompt", {"id": prompt}, values, {"state": "queued"})])
+        await self._changed_by_a_person(row, event, values)
         for name, value in values.items():
             setattr(row, name, value)
         session.queue.move(row, row.position)
+        session.pump()
         return row
 
     async def withdraw(self, who: Principal, prompt: str) -> PromptRow:
         session = self._session
         row = session.queue.find(prompt)
-        event = e.PromptWithdrawn(prompt=prompt, by=who.name)
-        changed = Change("prompt", {"id": prompt}, {"state": "withdrawn"}, {"state": "queued"})
-        session.queue.withdraw(row)  # from here on nobody hands it over
-        try:
-            await session.wish([event], [changed])
-        except Exception:
-            session.queue.add(row)
-            raise
+        await self._changed_by_a_person(row, e.PromptWithdrawn(prompt=prompt, by=who.name), {"state": "withdrawn"})
         row.state = "withdrawn"
+        session.queue.withdraw(row)
+        session.pump()
         return row
+
+    async def _changed_by_a_person(self, row: PromptRow, event: e.Event, values: dict[str, Value]) -> None:
+        """Nobody hands it over meanwhile: what the CLI hears is what was stored last."""
+        session = self._session
+        try:
+            with session.queue.held_back(row):
+                await session.wish([event], [Change("prompt", {"id": row.id}, values, {"state": "queued"})])
+        except Exception:
+            session.pump()
+            raise
 
     # -- the CLI
 
@@ -121,6 +130,8 @@ class Prompts:
         except LocalProtocolError as error:
             session.queue.withdraw(row)
             self._fail(row, str(error))
+            session.world.slots.give_back(session.id)
+            session.pump()
             return
         data = wire.take()
         session.queue.hand_over(row)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..errors import Conflict, NotFound
 from ..store.rows import PromptRow
 
@@ -17,6 +20,7 @@ class Queue:
         self._waiting = sorted((row for row in rows if row.state == "queued"), key=lambda row: row.position)
         self.sent: dict[str, PromptRow] = {row.id: row for row in rows if row.state in ("sent", "taken")}
         self._last = max((row.position for row in rows), default=0.0)
+        self._held: set[str] = set()  # those that a person is changing at this moment
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -46,7 +50,18 @@ class Queue:
         self._waiting.sort(key=lambda one: one.position)
 
     def next(self) -> PromptRow | None:
-        return self._waiting[0] if self._waiting else None
+        """The one whose turn it is; None while a person changes it, too."""
+        first = self._waiting[0] if self._waiting else None
+        return first if first is not None and first.id not in self._held else None
+
+    @contextmanager
+    def held_back(self, row: PromptRow) -> Iterator[None]:
+        """It is not handed over inside the block, and nobody else changes it."""
+        self._held.add(row.id)
+        try:
+            yield
+        finally:
+            self._held.discard(row.id)
 
     def hand_over(self, row: PromptRow) -> None:
         self._waiting.remove(row)
@@ -54,6 +69,8 @@ class Queue:
 
     def find(self, prompt: str) -> PromptRow:
         """One that people may still change. Raises ``Conflict`` when it was handed over, ``NotFound`` when it is not here."""
+        if prompt in self._held:
+            raise Conflict("this prompt is being changed at this moment; look at it, then try again", code="being_changed")
         for row in self._waiting:
             if row.id == prompt:
                 return row

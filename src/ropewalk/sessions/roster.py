@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from weakref import WeakValueDictionary
 
-from ..errors import LinkBroken, NotFound
+from ..errors import LinkBroken, NotFound, RopewalkError
 from ..events import events as e
 from ..store.base import More
 from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow
@@ -16,12 +17,17 @@ from .world import World
 
 KEPT = 64
 """Sleeping sessions that stay loaded."""
+MOST = 10_000
+BUSY = ("starting", "thinking", "running_tool", "waiting", "rate_limited", "compacting", "background", "idle", "unreachable")
+"""How only a session with a process may stand."""
 
 
 class Roster:
     def __init__(self, world: World) -> None:
         self.world = world
         self.awake: dict[str, Session] = {}
+        self._known: WeakValueDictionary[str, Session] = WeakValueDictionary()
+        """Those that somebody still holds, also when they were let go: a second copy would start a second process."""
         self._loading: dict[str, asyncio.Future[Session]] = {}
         self._reports: dict[str, ProcessReport] | None = None
         """What the runner said it has, at its last hello; None while it is not heard."""
@@ -29,6 +35,9 @@ class Roster:
     async def get(self, session: str) -> Session:
         """Raises ``NotFound``."""
         if found := self.awake.get(session):
+            return found
+        if (found := self._known.get(session)) is not None:
+            self.add(found)
             return found
         loading = self._loading.get(session)
         if loading is None:
@@ -44,8 +53,8 @@ class Roster:
         return await asyncio.shield(loading)
 
     def add(self, session: Session) -> None:
-        """One that was just created."""
-        self.awake[session.id] = session
+        """One that was just created, loaded, or let go too early."""
+        self.awake[session.id] = self._known[session.id] = session
         self._let_go()
 
     async def _load(self, session: str) -> Session:
@@ -59,8 +68,7 @@ class Roster:
         loaded = Session(self.world, row, prompts, questions)
         last = await store.last_events(session, 30, kinds=STANDING)
         loaded.restored([body for _, body in last])
-        self.awake[session] = loaded
-        self._let_go()
+        self.add(loaded)
         if row.process is not None:
             await self._find_process(loaded)
         return loaded
@@ -75,18 +83,48 @@ class Roster:
     # -- processes of an earlier life, and runners that come and go
 
     async def recover(self) -> None:
-        """After the hub's start: every session whose process may live is loaded and heard again."""
-        for row in await self.world.store.find(SessionRow, {"process": More("")}, limit=100_000):
-            await self.get(row.id)
-        for prompt in await self.world.store.find(PromptRow, {"state": ("queued", "sent", "taken")}, limit=100_000):
-            session = await self.get(prompt.session)
-            session.pump()
+        """After the hub's start: every session that may have a process, or something to do, is loaded and goes on.
+
+        One that can't be loaded is told of and left: the others don't wait for it.
+        """
+        store = self.world.store
+        names = [row.id for row in await store.find(SessionRow, {"process": More("")}, limit=MOST)]
+        names += [row.id for row in await store.find(SessionRow, {"status": BUSY, "process": None}, limit=MOST)]
+        for state in WAITING:
+            names += [row.session for row in await store.find(PromptRow, {"state": state}, limit=MOST)]
+        for name in dict.fromkeys(names):
+            try:
+                session = await self.get(name)
+                session.settle()
+                session.pump()
+            except RopewalkError as error:
+                self.world.tasks.failed(error)
 
     def runner_up(self, reports: Iterable[ProcessReport]) -> None:
         self._reports = {report.process: report for report in reports}
         for session in list(self.awake.values()):
             if session.row.process is not None:
                 self.world.tasks.start(self._find_process(session))
+            else:
+                session.board.reachable(True)
+                session.settle()
+                session.pump()
+        self.world.tasks.start(self._sweep(list(self._reports.values())))
+
+    async def _sweep(self, reports: list[ProcessReport]) -> None:
+        """Processes that no session names: an end that was stored and not forgotten there, or one that nobody hears."""
+        names = tuple(report.process for report in reports)
+        rows = await self.world.store.find(SessionRow, {"process": names}, limit=MOST) if names else []
+        named = {row.process for row in rows} | {session.row.process for session in self.awake.values()}
+        for report in reports:
+            if report.process in named:
+                continue
+            try:
+                if report.alive:
+                    await self.world.link.stop(report.process, 0.0)
+                self.world.link.forget(report.process)
+            except RopewalkError:
+                continue  # its next hello names it again
 
     def runner_down(self, why: str) -> None:
         self._reports = None
@@ -97,26 +135,26 @@ class Roster:
                 session.settle()
 
     async def _find_process(self, session: Session) -> None:
-        """What became of the process that this session's row names."""
-        process = session.row.process
-        reports = self._reports
-        if process is None:
-            return
-        if reports is None:
-            session.board.reachable(False, session.row.runner)
+        """What became of the process that this session's row names. One search at a time: the first may have found it."""
+        async with session.finding:
+            process, reports = session.row.process, self._reports
+            if process is None or session.life.starting:
+                return
+            if reports is None:
+                session.board.reachable(False, session.row.runner)
+                session.settle()
+                return
+            session.board.reachable(True)
+            report = reports.get(process)
+            if report is None:
+                session.life.vanished(process, "the runner that had it does not know it any more")
+            elif session.wire is not None:
+                session.post([e.LinkRestored()])
+                session.wire.write_again()
+            else:
+                await self._take_over(session, process, report)
             session.settle()
-            return
-        session.board.reachable(True)
-        report = reports.get(process)
-        if report is None:
-            session.life.vanished(process, "the runner that had it does not know it any more")
-        elif session.wire is not None:
-            session.post([e.LinkRestored()])
-            session.wire.write_again()
-        else:
-            await self._take_over(session, process, report)
-        session.settle()
-        session.pump()
+            session.pump()
 
     async def _take_over(self, session: Session, process: str, report: ProcessReport) -> None:
         row = await self.world.store.get(ProcessRow, process)
@@ -128,6 +166,10 @@ class Roster:
             await take_over(session, row, report)
         except LinkBroken:
             session.wire = None  # the runner went again: its next hello tells
+        except Exception as error:  # noqa: BLE001 - the boundary of one session: it fails alone, and says so
+            self.world.tasks.failed(error)
+            session.life.vanished(process, f"the hub failed at hearing it again ({type(error).__name__}); its log says more")
+            self.world.tasks.start(self._sweep([report]))
 
     def accounts(self, counted: Iterable[Account]) -> None:
         by_process = {account.process: account for account in counted}

@@ -59,6 +59,8 @@ class Session:
         self.prompts = Prompts(self)
         self.life = Life(self)
         self.wire: Wire | None = None
+        self.finding = asyncio.Lock()
+        """Held by whoever looks for the process of an earlier life of the hub."""
         self.process: ProcessRow | None = None
         self.accounts: tuple[int, int] | None = None
         """Descendants and memory of its CLI, as its runner last counted them."""
@@ -292,10 +294,11 @@ class Session:
         if self.begun.afresh and self.wire is not None:
             self.life.begin_afresh()
             return
+        row = self.queue.next()
         if self.wire is None:
             self.life.start_soon()
-        elif self.wire.ready and self.wire.connection.idle and self.world.slots.take(self.id, self.pump):
-            self.prompts.hand_over(self.queue.waiting[0])
+        elif row and self.wire.ready and self.wire.connection.idle and self.world.slots.take(self.id, self.pump):
+            self.prompts.hand_over(row)
 
     @property
     def under_way(self) -> bool:

@@ -34,6 +34,7 @@ class StatusBoard:
         self._clock = clock
         self._process = "none"  # or starting, or up
         self._rest = ASLEEP  # how it stands when nothing runs
+        self._before = ASLEEP  # … and stood before the last start
         self._turn = False
         self._sent: set[str] = set()  # prompts that were handed over and that no turn has taken
         self._doing = NOTHING_YET
@@ -52,7 +53,14 @@ class StatusBoard:
 
     def starting(self, why: str = "") -> None:
         """A process is being started."""
+        if self._process != "starting":
+            self._before = self._rest
         self._process, self._rest = "starting", Standing("starting", fit(why) or "waiting for claude", "")
+
+    def not_started(self) -> None:
+        """Nothing came of it: it stands as before."""
+        if self._process == "starting":
+            self._process, self._rest = "none", self._before
 
     def ready(self) -> None:
         """It has answered our initialize."""

@@ -16,6 +16,7 @@ import structlog
 from ..errors import LinkBroken, RopewalkError, SessionGone
 from ..events import events as e
 from ..protocol.connection import Connection
+from ..protocol.lazy import LazyMessage
 from ..store.base import Line, Stored
 from ..transports.base import End
 from .live import Live
@@ -94,16 +95,20 @@ class Wire:
 
     def _line(self, number: int, raw: bytes, now: float) -> None:
         connection, session = self.connection, self._session
+        messages = connection.receive_data(raw + b"\n")
         events: list[e.Event] = []
-        for message in connection.receive_data(raw + b"\n"):
+        for message in messages:
             events += self.translator.events(message, number, now)
         events = self._told_live(events)
-        rows = session.notice(connection.take_notable(), events, now)
+        # What the connection leaves untyped changes nothing that it knows: there is nothing to notice, and nothing owed.
+        quiet = len(messages) == 1 and type(messages[0]) is LazyMessage
+        rows = () if quiet else session.notice(connection.take_notable(), events, now)
         self._open_from = None
         self.live.superseded(events)
         lines = [Line(self.process, "out", number, now, raw)]
         session.post(events, rows, lines=lines, process=self.process, line_no=number, told=self._told)
-        self.flush()
+        if not quiet:
+            self.flush()
         session.after_line(events)
 
     def _told_live(self, events: list[e.Event]) -> list[e.Event]:
@@ -140,10 +145,14 @@ class Wire:
 
     def ended(self, end: End, last: int) -> None:
         if not self.over:
-            self.over = True
-            self.live.close()
-            self.connection.close(SessionGone(end.why, end.code, end.stderr))
+            self.close(end)
             self._session.life.ended(self, end)
+
+    def close(self, end: End) -> None:
+        """Nothing more is heard or said; whoever waits for an answer hears it at once."""
+        self.over = True
+        self.live.close()
+        self.connection.close(SessionGone(end.why, end.code, end.stderr))
 
     # -- what we say
 
