@@ -17,12 +17,12 @@ Told = list[tuple[int, bytes]]
 ReadEvents = Callable[[str, int, int], Awaitable[Told]]
 """(session, after, limit) → events."""
 
-PAGE = 500
+FIRST_PAGE, PAGE = 16, 500
 ROOM = 256 * 1024
 """Bytes that a listener may have before it; past it the rest is left in the store."""
-LOOK = 0.01
-"""Seconds between two looks whether a listener has room again."""
-PATIENCE = 30.0
+LOOK, SELDOM = 0.01, 0.2
+"""Seconds between two looks whether a listener has room again: at first, and after a while."""
+PATIENCE = 25.0
 """Seconds in which a listener must have taken something."""
 
 LISTED = frozenset({
@@ -182,31 +182,34 @@ class Feed:
         task.add_done_callback(self._tasks.discard)
 
     async def _read_to(self, ear: Ear) -> None:
-        while not ear.closed:
-            if not await self._has_room(ear):
-                return
-            page = await self._read(ear.session, ear.at, PAGE)
+        """Pages small enough that one of them never puts much more than ``ROOM`` before a listener."""
+        limit = FIRST_PAGE
+        while not ear.closed and await self._has_room(ear):
+            page = await self._read(ear.session, ear.at, limit)
             if page and not ear.closed:
                 ear.at = page[-1][0]
                 self.told += len(page)
                 ear.listener.told(ear.session, page)
+                average = sum(len(body) for _, body in page) // len(page) + 1
+                limit = max(1, min(PAGE, ROOM // average))
             elif ear.at >= self._last.get(ear.session, 0):
                 ear.reading = False  # nothing was told since that read: from here on it is pushed to
                 return
 
     async def _has_room(self, ear: Ear) -> bool:
         """Wait until the listener took most of what it has; False when it was cut off for taking nothing."""
-        before = ear.listener.backlog
-        waited = 0.0
+        loop = asyncio.get_running_loop()
+        before, since, pause = ear.listener.backlog, loop.time(), LOOK
         while before > ROOM // 2 and not ear.closed:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, SELDOM)
             now = ear.listener.backlog
-            waited = 0.0 if now < before else waited + LOOK
+            if now < before:
+                since, pause = loop.time(), LOOK
             before = now
-            if waited > PATIENCE:
+            if loop.time() - since > PATIENCE:
                 ear.close()
                 ear.listener.cut(f"nothing was taken for {PATIENCE:.0f} seconds; come back with your last seq")
-                return False
         return not ear.closed
 
 
