@@ -27,9 +27,14 @@ async def raw(address: Any, *pieces: bytes, close: bool = False) -> bytes:
     except ConnectionResetError:
         return b""
     finally:
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        await leave(writer)
+
+
+async def leave(writer: asyncio.StreamWriter) -> None:
+    """Gone at once, and nothing of it left for later."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def request(address: Any, target: str = "/api/v1/me", *lines: str, method: str = "GET", host: str | None = None) -> bytes:
@@ -101,9 +106,7 @@ class Socket:
             return 0, ""
 
     async def close(self) -> None:
-        self.writer.close()
-        with suppress(OSError):
-            await self.writer.wait_closed()
+        await leave(self.writer)
 
 
 async def socket(address: Any, *lines: str, target: str = "/api/v1/live", host: str | None = None, size: int = 0) -> Socket:

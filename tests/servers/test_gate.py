@@ -26,15 +26,11 @@ WITHOUT_TOKEN = {
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 
 
-def app_of(door: Door) -> Litestar:
-    return build(door.hub, door.access, cookie="c", secure=False, figures=lambda: {})
-
-
 async def everything(door: Door) -> set[str]:
     """Paths of the route table and of the OpenAPI document, with something in the place of each name."""
     async with door.client() as client:
         document = (await client.get("/api/v1/openapi.json")).json()
-    paths = {path for path, _, _ in routes(app_of(door))} | set(document["paths"])
+    paths = {path for path, _, _ in routes(build())} | set(document["paths"])
     return {re.sub(r"\{[^}]+\}", "s-one", path) for path in paths} | {"/api/v1/live", "/metrics", "/schema", "/docs", "/nothing"}
 
 
@@ -51,8 +47,8 @@ async def test_nothing_answers_without_a_token_but_the_page_and_the_sign_in(door
     assert door.hub.calls == []
 
 
-async def test_the_routes_that_take_strangers_are_the_named_ones(door: Door) -> None:
-    assert public(app_of(door)) == WITHOUT_TOKEN
+def test_the_routes_that_take_strangers_are_the_named_ones() -> None:
+    assert public(build()) == WITHOUT_TOKEN
 
 
 def test_a_route_without_a_role_stops_the_start() -> None:

@@ -29,9 +29,9 @@ def written() -> dict[tuple[str, str], str]:
     return {(found[1], found[2]): found[3] for line in REFERENCE.read_text().splitlines() if (found := ROW.match(line))}
 
 
-async def test_the_reference_names_every_route_with_its_role_and_no_other(door: Door) -> None:
+def test_the_reference_names_every_route_with_its_role_and_no_other() -> None:
     """ours: a route or a role changes only together with the page that people read."""
-    app = build(door.hub, door.access, cookie="c", secure=False, figures=lambda: {})
+    app = build()
     assert written() == {(method, path): handler.opt["role"] for path, method, handler in routes(app)}
 
 

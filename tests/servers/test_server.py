@@ -45,6 +45,12 @@ async def test_a_port_that_is_taken_is_named_with_what_to_do(door: Door) -> None
             pass
 
 
+async def test_a_name_that_is_none_is_refused_at_the_start(door: Door) -> None:
+    with pytest.raises(UsageError, match="no host name"):
+        async with open_web(door.hub, door.access, Config(home=door.config.home, port=0, names=("hub.example:web",))):
+            pass
+
+
 async def test_a_proxy_may_be_declared(tmp_path: Path) -> None:
     """ours: S12; then names of the outside, secure cookies, and its word for who asks."""
     async with open_door(tmp_path / "home", host="0.0.0.0", proxy=True, names=("hub.example",)) as door:

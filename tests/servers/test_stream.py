@@ -12,7 +12,7 @@ import pytest
 from ropewalk.servers.web import sse
 
 from .conftest import Door
-from .knock import GUARD, raw, request, status_of
+from .knock import GUARD, leave, raw, request, status_of
 
 STREAM = "/api/v1/sessions/s-one/stream"
 
@@ -120,7 +120,7 @@ async def test_a_reader_that_never_reads_is_cut_and_delays_nobody(door: Door) ->
         async with door.client() as client:
             while "ropewalk_event_streams 0" not in (await client.get("/api/v1/metrics")).text:
                 await asyncio.sleep(0.05)
-    writer.close()
+    await leave(writer)
 
 
 async def test_a_revoked_readers_stream_ends(door: Door) -> None:

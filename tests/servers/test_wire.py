@@ -12,7 +12,7 @@ import pytest
 from ropewalk.servers.web import wire
 
 from .conftest import Door, open_door
-from .knock import GUARD, raw, request, socket, status_of
+from .knock import GUARD, leave, raw, request, socket, status_of
 
 
 def post(door: Door, *lines: str, target: str = "/api/v1/sessions/s-one/prompts") -> bytes:
@@ -109,7 +109,7 @@ async def test_a_head_without_end_is_cut_by_its_size(door: Door) -> None:
                 await asyncio.sleep(0)
         except (ConnectionResetError, BrokenPipeError):
             pass
-    writer.close()
+    await leave(writer)
 
 
 @pytest.mark.parametrize("piece", [b"", b"GET /", b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n"])
@@ -127,7 +127,7 @@ async def test_a_kept_connection_has_the_same_deadline_for_its_next_request(hurr
         assert status_of(await reader.readuntil(b"}")) == 200
         writer.write(b"\r\n")
         assert status_of(await reader.read()) == 408
-    writer.close()
+    await leave(writer)
 
 
 async def test_a_body_that_stands_still_is_ended(hurried: Door) -> None:
@@ -147,7 +147,7 @@ async def test_a_body_that_never_ends_is_ended(hurried: Door) -> None:
                 await asyncio.sleep(0.02)
         except (ConnectionResetError, BrokenPipeError):
             pass
-    writer.close()
+    await leave(writer)
     assert hurried.hub.calls == []
 
 
@@ -187,7 +187,7 @@ async def test_past_a_number_of_strangers_the_oldest_goes_and_the_honest_get_in(
             with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
                 await reader.readexactly(1)
     for _, writer in idle:
-        writer.close()
+        await leave(writer)
 
 
 async def test_an_upgrade_that_is_none_is_refused(door: Door) -> None:

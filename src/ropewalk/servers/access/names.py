@@ -1,5 +1,7 @@
-"""By which names the hub may be called, and where a request may come from. Refuses all that it was not told: pages on the web
-reach loopback too, under names of their own (DNS rebinding), and from origins of their own."""
+"""By which names the hub may be called, and where a request may come from. Refuses all that it was not told.
+
+Pages on the web reach loopback too, under names of their own (DNS rebinding), and from origins of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from ...config import Config
+from ...errors import UsageError
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 PUBLIC_PORTS = {"http": 80, "https": 443}
@@ -26,6 +29,13 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+def _port_in(name: str) -> int | None:
+    try:
+        return urlsplit(f"//{name}").port
+    except ValueError:
+        raise UsageError(f"names: {name!r} is no host name, nor one with a port; write it as people type it") from None
+
+
 class Names:
     """Made when the port is known. ``scheme`` is what the browser sees: a proxy that ends TLS makes it https."""
 
@@ -43,7 +53,7 @@ class Names:
             allowed += own
         for name in config.names:
             name = name.lower()
-            if urlsplit(f"//{name}").port is not None:
+            if _port_in(name) is not None:
                 allowed.append(name)
             else:
                 allowed += [name, f"{name}:{port}", f"{name}:{public}"]

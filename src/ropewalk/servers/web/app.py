@@ -20,8 +20,6 @@ from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from ...events.commands import Principal
 from ...events.views import Problem
-from ...hub.calls import HubCalls
-from ..access import Access
 from .api import HANDLERS
 from .api.route import ANYONE, ROLES
 from .body import BodyRequest
@@ -33,21 +31,16 @@ BODY_LIMIT = 16 * 1024 * 1024 + 64 * 1024
 """A prompt of 16 MiB and what stands around it."""
 
 
-def build(hub: HubCalls, access: Access, *, cookie: str, secure: bool, figures: Callable[[], dict[str, float]]) -> Litestar:
-    """The application behind the gate."""
+GIVEN = ("hub", "access", "cookie", "secure", "figures")
+"""What handlers may ask for by name. It lies in the state of each request, so that the routes themselves belong to no hub."""
 
-    @cache
-    def document() -> bytes:
-        return document_from(HANDLERS, dependencies)
 
-    given: dict[str, Callable[..., Any]] = {
-        "hub": lambda: hub, "access": lambda: access, "who": _who, "cookie": lambda: cookie, "secure": lambda: secure,
-        "figures": figures, "document": lambda: document(),
-    }  # fmt: skip
-    dependencies = {name: Provide(found, sync_to_thread=False) for name, found in given.items()}
+@cache
+def build() -> Litestar:
+    """The application behind the gate. It holds no state: making it takes a tenth of a second, so it is made once."""
     app = Litestar(
         route_handlers=HANDLERS,
-        dependencies=dependencies,
+        dependencies=_dependencies(),
         guards=[_guard],
         exception_handlers={Exception: _answer},
         request_class=BodyRequest,
@@ -58,6 +51,24 @@ def build(hub: HubCalls, access: Access, *, cookie: str, secure: bool, figures: 
     )
     check_roles(app)
     return app
+
+
+def _dependencies() -> dict[str, Provide]:
+    found: dict[str, Callable[..., Any]] = {name: _from_state(name) for name in GIVEN}
+    found |= {"who": _who, "document": lambda: _document()}
+    return {name: Provide(get, sync_to_thread=False) for name, get in found.items()}
+
+
+def _from_state(name: str) -> Callable[[Request[Any, Any, Any]], Any]:
+    def found(request: Request[Any, Any, Any]) -> Any:
+        return request.scope["state"]["given"][name]
+
+    return found
+
+
+@cache
+def _document() -> bytes:
+    return document_from(HANDLERS, _dependencies())
 
 
 def check_roles(app: Litestar) -> None:

@@ -75,6 +75,9 @@ class Gate:
             await self._app(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - a door's request is a named boundary; Litestar answers its own before this
             await refuse(scope, send, problem_from(error), {"connection": "close"})
+        finally:
+            if leave := scope["state"].get("leave"):
+                leave()
 
     # -- one question after the other
 

@@ -138,6 +138,7 @@ class Live:
         self._frames = Frames()
         self._pages: set[Page] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._parting = False
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -149,6 +150,8 @@ class Live:
         page = Page(wire, scope["user"], Ear(wire, self._frames, ONE))
         scope.clear()  # headers and all: a page may stay for days
         self._pages.add(page)
+        if self._parting:
+            self._part(page)
         try:
             while (message := await receive())["type"] == "websocket.receive":
                 await self._hear(page, message)
@@ -163,12 +166,16 @@ class Live:
 
     async def stop(self) -> None:
         """Tell every page that the hub restarts; end what is under way."""
+        self._parting = True
         for page in list(self._pages):
-            page.say({"goodbye": "hub restarting"})
-            page.wire.part(RESTARTING, "hub restarting")
+            self._part(page)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _part(self, page: Page) -> None:
+        page.say({"goodbye": "hub restarting"})
+        page.wire.part(RESTARTING, "hub restarting")
 
     # -- what a page says
 

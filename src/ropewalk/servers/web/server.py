@@ -74,7 +74,8 @@ class Web:
         cookie = f"{prefix}ropewalk_{port}"
         self.live, self.readers, self.doorway = Live(hub), Readers(), Doorway()
         self._access = access
-        app: Any = build(hub, access, cookie=cookie, secure=names.secure, figures=self.figures)
+        self._given = {"hub": hub, "access": access, "cookie": cookie, "secure": names.secure, "figures": self.figures}
+        app: Any = build()
         live: Any = self.live
         self.gate = Gate(access, names, public=public(app), cookie=cookie, proxy=config.proxy, app=app, live=live)
         shown = "127.0.0.1" if config.host in ("0.0.0.0", "::") else config.host
@@ -98,7 +99,7 @@ class Web:
         settings.load()
         self._access.on_change(self.look_again)
         loop = asyncio.get_running_loop()
-        state: dict[str, Any] = {"readers": self.readers}
+        state: dict[str, Any] = {"readers": self.readers, "given": self._given}
         factory: Callable[[], HttpWire] = lambda: HttpWire(settings, self.doorway, state)  # noqa: E731 - typed in place
         return await loop.create_server(
             factory, sock=listener, ssl=secrets, backlog=BACKLOG, ssl_handshake_timeout=HANDSHAKE_WITHIN if secrets else None

@@ -9,13 +9,14 @@ from typing import Any
 from litestar.response import Stream
 
 from ...events.commands import Principal
-from ...hub.calls import HubCalls, Subscription
+from ...hub.calls import HubCalls
 from .problems import Refusal
 from .wire import EXTENSION, HttpWire
 
 MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = 10.0
 """Seconds of silence after which a comment shows that both ends live; proxies drop what is silent for longer."""
+GOODBYE = "hub restarting"
 LAST = 2**53 - 1
 """What every program can count to in JSON."""
 
@@ -88,12 +89,15 @@ class Readers:
 
     def __init__(self) -> None:
         self._readers: dict[Reader, str] = {}
+        self._parting = False
 
     def __len__(self) -> int:
         return len(self._readers)
 
     def add(self, reader: Reader, token: str) -> None:
         self._readers[reader] = token
+        if self._parting:
+            reader.part(GOODBYE)
 
     def discard(self, reader: Reader) -> None:
         self._readers.pop(reader, None)
@@ -105,27 +109,23 @@ class Readers:
                 reader.cut("signed out")
 
     def part(self) -> None:
+        """Now, and whoever was just about to come in."""
+        self._parting = True
         for reader in list(self._readers):
-            reader.part("hub restarting")
+            reader.part(GOODBYE)
 
 
 async def stream(hub: HubCalls, who: Principal, session: str, after: int, scope: Any) -> Stream:
     """Subscribes first, so that what can't be read is a problem and no empty stream."""
     reader = Reader(scope["extensions"][EXTENSION])
     readers: Readers = scope["state"]["readers"]
+    subscription = await hub.subscribe(who, session, after, reader)
     readers.add(reader, who.token)
-    try:
-        subscription = await hub.subscribe(who, session, after, reader)
-    except BaseException:
-        readers.discard(reader)
-        raise
-    return Stream(_until_left(reader, readers, subscription), media_type=MEDIA_TYPE)
 
-
-async def _until_left(reader: Reader, readers: Readers, subscription: Subscription) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in reader.chunks():
-            yield chunk
-    finally:
+    def leave() -> None:
         subscription.close()
         readers.discard(reader)
+
+    # not in the iterator: one that was never begun, or is left at a yield, would not come to its end in time
+    scope["state"]["leave"] = leave
+    return Stream(reader.chunks(), media_type=MEDIA_TYPE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from litestar import Request, Response
@@ -24,9 +25,9 @@ async def health(hub: Hub) -> v.Health:
 
 
 @get(f"{PREFIX}/metrics", role="watch", answers=(str, MEDIA_TYPE))
-async def metrics(hub: Hub, figures: NamedDependency[SkipValidation[dict[str, float]]]) -> Response[str]:
+async def metrics(hub: Hub, figures: NamedDependency[SkipValidation[Callable[[], dict[str, float]]]]) -> Response[str]:
     """Numbers for Prometheus."""
-    return Response(exposition({**hub.figures(), **figures}), media_type=MEDIA_TYPE)
+    return Response(exposition({**hub.figures(), **figures()}), media_type=MEDIA_TYPE)
 
 
 @get(f"{PREFIX}/usage", role="watch")
