@@ -26,6 +26,7 @@ from .hub.claude import Claude, transcript_reader
 from .hub.feed import Feed
 from .hub.hub import Hub, Telling
 from .hub.searched import SEARCHED
+from .logs import failure, set_up
 from .servers.access import check_folder, open_access
 from .servers.web.server import open_web
 from .sessions.roster import Roster
@@ -146,7 +147,8 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
 
 
 def _task_failed(error: BaseException) -> None:
-    log.error("a task failed", exc_info=error)
+    log.error("a task failed", **failure(error))
+    log.debug("its words", words=str(error))
 
 
 def serve(config: Config, on_ready: Callable[[Ready], None]) -> None:
@@ -165,6 +167,7 @@ def serve(config: Config, on_ready: Callable[[Ready], None]) -> None:
 async def run(config: Config, *, on_ready: Callable[[Ready], None], stopped: asyncio.Event | None = None) -> None:
     """Serve until SIGTERM, SIGINT or ``stopped``. Turns under way go on in the runner."""
     stopped = stopped or asyncio.Event()
+    set_up(config.log_level)
     check_folder(config.folder)
     async with AsyncExitStack() as stack:
         hub = await stack.enter_async_context(open_hub(config))

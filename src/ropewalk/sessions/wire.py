@@ -6,7 +6,6 @@ Three beats for each line: feed the Connection, flush what it owes, tell. Refuse
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import structlog
 
 from ..errors import LinkBroken, RopewalkError, SessionGone
 from ..events import events as e
+from ..logs import failure
 from ..protocol.connection import Connection
 from ..protocol.lazy import LazyMessage
 from ..store.base import Line, Stored
@@ -74,8 +74,7 @@ class Wire:
 
     def _not_understood(self, number: int, raw: bytes, now: float, error: Exception) -> None:
         """A fault of ours with one line: the line is kept and shown, the session goes on."""
-        where = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-6:]]  # never its words
-        log.error("a line was not understood", process=self.process, line=number, error=type(error).__name__, at=where)
+        log.error("a line was not understood", process=self.process, line=number, **failure(error))
         words = raw[: e.TEXT_LIMIT].decode("utf-8", "replace")
         event = e.Unrecognised(what="not understood", raw=words, cut=len(raw) > e.TEXT_LIMIT, process=self.process, line=number)
         lines = [Line(self.process, "out", number, now, raw)]

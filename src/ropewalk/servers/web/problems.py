@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from http import HTTPStatus
 
 import msgspec
@@ -29,6 +28,7 @@ from ...errors import (
     UsageError,
 )
 from ...events.views import Problem
+from ...logs import failure
 
 log = structlog.get_logger("ropewalk.web")
 encoder = msgspec.json.Encoder()
@@ -100,7 +100,7 @@ def problem_from(error: Exception) -> Problem:
     if isinstance(error, Refusal):
         return error.problem
     if not isinstance(error, RopewalkError):
-        log.error("a request failed", error=type(error).__name__, at=_places(error))
+        log.error("a request failed", **failure(error))
         log.debug("its words", words=str(error))
         return problem(500, "failed", FAILED_HERE)
     if isinstance(error, StoreUnavailable):
@@ -114,15 +114,13 @@ def problem_from(error: Exception) -> Problem:
     )
     said = error.why if isinstance(error, SessionGone) else str(error)
     by = error.by if isinstance(error, AlreadyAnswered) else None
-    return problem(STATUS_OF_CODE.get(code, status), code, said, by=by)
+    return problem(STATUS_OF_CODE.get(code, status), code, sentence(said), by=by)
 
 
-def _places(error: Exception) -> list[str]:
-    """Where it happened. Not its words, nor what the variables held: those may be somebody's prompt."""
-    return [
-        f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}"
-        for frame in traceback.extract_tb(error.__traceback__)[-8:]
-    ]
+def sentence(words: str) -> str:
+    """With a capital and a full stop, as people read it."""
+    words = words.strip()
+    return f"{words[:1].upper()}{words[1:]}{'' if words[-1:] in '.!?' else '.'}"
 
 
 def wrong_body(error: Exception) -> Refusal:
