@@ -64,10 +64,12 @@ class Wire:
         now = self._world.clock()
         self.last_sign = asyncio.get_running_loop().time()
         for number, raw in enumerate(data.split(b"\n")[:-1], first):
+            if number <= self.heard:
+                continue
             try:
                 if raw.startswith(STREAM):
                     self._delta(number, raw, now)
-                elif number > self.heard:
+                else:
                     self._line(number, raw, now)
             except Exception as error:  # noqa: BLE001 - a session's boundary: its fault must not take the link from all others
                 self._not_understood(number, raw, now, error)
@@ -88,7 +90,7 @@ class Wire:
         if self._open_from is None:
             self._open_from = number
         durable = self._told_live(told)
-        if number > self.heard and (durable or self._keeps_deltas):
+        if durable or self._keeps_deltas:
             lines = [Line(self.process, "out", number, now, raw)] if self._keeps_deltas else []
             self._session.post(durable, lines=lines, process=self.process, line_no=number, told=self._told)
 
@@ -204,7 +206,8 @@ class Wire:
         request_id = self.connection.send_request(subtype, fields or {}, told)
         self.flush()
         try:
-            return await asyncio.wait_for(asyncio.shield(outcome), within)
+            async with asyncio.timeout(within):
+                return await asyncio.shield(outcome)
         except TimeoutError:
             self.connection.give_up(request_id, f"no answer within {within:g} s")
             return await outcome

@@ -28,7 +28,8 @@ class Asks:
     async def wait(self, ask: int, kind: type[A], timeout: float, what: str) -> A:
         """Raises what the runner refused with, or ``LinkBroken`` when it gave no answer in time."""
         try:
-            answer = await asyncio.wait_for(self._waiting[ask], timeout)
+            async with asyncio.timeout(timeout):
+                answer = await self._waiting[ask]
         except TimeoutError:
             raise LinkBroken(f"the runner gave no answer within {timeout:g} s ({what})") from None
         finally:

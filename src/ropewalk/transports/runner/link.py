@@ -82,7 +82,8 @@ class RunnerLink:
             self._keeper = loop.create_task(self._keep(), name=f"link to {self.socket}")
         assert self._up_once is not None
         try:
-            await asyncio.wait_for(asyncio.shield(self._up_once), timeout)
+            async with asyncio.timeout(timeout):
+                await asyncio.shield(self._up_once)
         except TimeoutError:
             why = self._why_down
             await self.close()
