@@ -215,6 +215,7 @@ class Life:
         """A process of an earlier life of the hub is heard again; what that life did not come to say is said now."""
         kept = self._session.process
         self._gone.clear()
+        self.stands(self._session.board.standing.status)
         if kept is not None and kept.pid is None:
             self._tell_start(kept, report.pid, report.start_time, report.boot_id)
         if wire.ready or not report.alive:
@@ -358,7 +359,8 @@ class Life:
         await self._quietly(wire, "interrupt", {})
         if wire.connection.turns.under_way and not wire.over:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._quiet.wait(), INTERRUPT_WITHIN)
+                async with asyncio.timeout(INTERRUPT_WITHIN):
+                    await self._quiet.wait()
 
     async def _quietly(self, wire: Wire, subtype: str, fields: dict[str, Any]) -> None:
         try:

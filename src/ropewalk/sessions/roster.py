@@ -115,7 +115,8 @@ class Roster:
         """Processes that no session names: an end that was stored and not forgotten there, or one that nobody hears."""
         names = tuple(report.process for report in reports)
         rows = await self.world.store.find(SessionRow, {"process": names}, limit=MOST) if names else []
-        named = {row.process for row in rows} | {session.row.process for session in self.awake.values()}
+        named = {(self._known[row.id].row if row.id in self._known else row).process for row in rows}
+        named |= {session.row.process for session in self.awake.values()}
         for report in reports:
             if report.process in named:
                 continue

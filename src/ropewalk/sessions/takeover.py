@@ -60,7 +60,7 @@ async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[st
             for event in translator.events(message, line.n, line.at):
                 session.board.heed(event)
     connection.take_notable()
-    translator.known.turn += session.known.turn
+    translator.known.turn = max(translator.known.turn, session.known.turn)
     translator.known.cost_usd = session.known.cost_usd
     session.known = translator.known
     session.desk.tell_board()
