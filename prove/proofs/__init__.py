@@ -7,9 +7,10 @@ from .damage import DAMAGE
 from .disks import DISKS, INSIDE
 from .doors import DOORS
 from .kills import KILLS
+from .once import ONCE
 from .pauses import PAUSES
 from .wire import WIRE
 
-ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS, *ONCE]
 
 __all__ = ["ALL", "INSIDE"]

@@ -21,16 +21,19 @@ from ..proof import Order, Proof
 from ..raw import Peer, frame, head, upgrade
 from ..rounds import Round
 
-FLOODED = """
+FLOODED = f"""
+[[rule]]
+regex = "^heap"
+steps = [ {{ text = "Much." }}, {", ".join(["{ fault = 'long_line', size = 60000 }"] * 120)}, {{ text = "Full." }} ]
 [[rule]]
 regex = "^fill"
-steps = [ { fault = "flood", count = 4000 }, { text = "Full." } ]
+steps = [ {{ fault = "flood", count = 4000 }}, {{ text = "Full." }} ]
 [[rule]]
 regex = "^drip"
-steps = [ { pace = 0.03, text = "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q r s t u v w x y z" } ]
+steps = [ {{ pace = 0.03, text = "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q r s t u v w x y z" }} ]
 [[rule]]
 regex = "."
-steps = [ { text = "Yes." } ]
+steps = [ {{ text = "Yes." }} ]
 """
 SESSION = "/api/v1/sessions/{}/stream"
 
@@ -54,11 +57,10 @@ async def opened(order: Order, number: int, *, sessions: int = 1) -> AsyncIterat
         order.saved()
 
 
-async def filled(one: Round, times: int = 1) -> str:
-    """The first session has many events."""
+async def filled(one: Round, how: str = "fill") -> str:
+    """The first session has many events, or large ones: more than the system's buffers hold for a peer."""
     session = one.load.sessions[0]
-    for _ in range(times):
-        await one.load.people.prompt(session, "fill")
+    await one.load.people.prompt(session, how)
     until = time.monotonic() + GUARD
     while rows(one.house.database, "SELECT 1 FROM prompt WHERE state != 'done'") and time.monotonic() < until:
         await asyncio.sleep(0.05)
@@ -76,7 +78,7 @@ async def f20(order: Order) -> None:
 
 
 async def _slow(one: Round, count: int) -> None:
-    session = await filled(one)
+    session = await filled(one, "heap")
     pid = one.house.hub.pid  # type: ignore[union-attr]
     before, fds = memory(pid), descriptors(pid)
     peers = [await _stalled(one.house, session, at % 2 == 0) for at in range(count)]
@@ -153,7 +155,7 @@ async def f21(order: Order) -> None:
     """Very many listeners, and the hub dies under them: all are back and whole within ten seconds."""
     for number in range(order.first, order.first + order.count):
         async with opened(order, number, sessions=2) as one:
-            await _storm(one, 1000 if order.full else 300)
+            await _storm(one, 1000)
 
 
 async def _storm(one: Round, count: int) -> None:
@@ -365,7 +367,7 @@ async def _strangers(one: Round, count: int) -> None:
 
 DOORS = [
     Proof("F20", "listeners that read nothing, sockets and streams (300 a blow, full: 1,000)", (6, 20), f20, ("G11", "G12"), 0),
-    Proof("F21", "a storm of listeners after the death of the hub (300 a blow, full: 1,000)", (6, 20), f21, ("G1", "G11"), 0),
+    Proof("F21", "a storm of listeners after the death of the hub (1,000 a blow)", (6, 20), f21, ("G1", "G11"), 0),
     Proof("G11", "listeners that leave and come back, a thousand times a blow", (10, 100), g11, ("G11",), 0),
     Proof("F22", "frames that break the rules of WebSocket, eleven kinds a blow", (20, 20), f22, ("G1",), 1),
     Proof("F24", "streams that are not read; positions that are none", (10, 20), f24, ("G1",), 1),
