@@ -61,9 +61,8 @@ class Calls:
     def __init__(self, where: Where, patience: float, tls: ssl.SSLContext | None = None) -> None:
         self._where, self._patience = where, patience
         limits = httpx.Limits(max_connections=100)
-        timeout = httpx.Timeout(ANSWER, connect=CONNECT)
         self._http = httpx.AsyncClient(
-            verify=tls if tls is not None else True, timeout=timeout, limits=limits, follow_redirects=False, trust_env=False
+            verify=tls if tls is not None else True, limits=limits, follow_redirects=False, trust_env=False
         )
 
     async def close(self) -> None:
@@ -115,7 +114,7 @@ class Calls:
         whole = {"authorization": f"Bearer {self._where.token}", **heads}
         if content:
             whole["content-type"] = "application/json"
-        timeout = httpx.Timeout(ANSWER + within, connect=CONNECT)
+        timeout = httpx.Timeout(min(ANSWER, self._patience) + within, connect=min(CONNECT, self._patience))
         url = f"{self._where.url}{BASE}{path}"
         try:
             answer = await self._http.request(method, url, params=dict(query), content=content, headers=whole, timeout=timeout)
