@@ -5,18 +5,20 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 WORKERS ?= 2
 BIN := .venv/bin
 SPREAD := -n $(WORKERS) --dist loadgroup
-CODE := src tests tools $(wildcard bench)
+CODE := src tests tools $(wildcard bench) prove
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .NOTPARALLEL:
-.PHONY: help run test check bench demands format lint imports types fast map lock clis clean distclean
+.PHONY: help run test check bench prove demands format lint imports types fast map lock clis clean distclean
 
 help:
 	@echo "make run      the hub with its page; prints the link   (ARGS=--sim: no account needed)"
 	@echo "make test     everything that CI runs: check, real CLIs (offline), demands"
 	@echo "make check    format, lint, imports, types, fast tests; under a minute"
 	@echo "make bench    speed beside the official SDK, measured in one run"
+	@echo "make prove    kill, stop, fill, flood, and compare ledgers: up to an hour; goes on where it was stopped"
+	@echo "              (COUNT=full, ARGS='--only F1 --count 20 --seed 7')"
 	@echo "make demands  what is proven, explained and open      (ARGS='--open --only 002')"
 	@echo "make format   rewrite the code in the house's format  make map   the module map in docs/architecture.md"
 	@echo "make lock     resolve requirements/ anew (needs uv)   make clean, distclean"
@@ -47,7 +49,7 @@ imports: .venv/.ready
 
 types: .venv/.ready
 	@echo "== types"
-	@$(BIN)/mypy src tests tools
+	@$(BIN)/mypy src tests tools prove
 
 demands: .venv/.ready
 	@echo "== demands"
@@ -55,6 +57,9 @@ demands: .venv/.ready
 
 bench: .venv/.ready
 	@$(BIN)/python -m bench $(ARGS)
+
+prove: .venv/.ready
+	@$(BIN)/python -m prove $(if $(filter full,$(COUNT)),--full) $(ARGS)
 
 format: .venv/.ready
 	@$(BIN)/ruff check --fix --quiet $(CODE) || true
@@ -81,7 +86,7 @@ lock:
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests tools $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +
+	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean
 	rm -rf .venv

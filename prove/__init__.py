@@ -1,1 +1,1 @@
-"""Faults by the count: kill, stop, fill, flood, and then compare the ledgers of all sides. Refuses to look inside: only outside."""
+"""Faults by the count: kill, stop, fill, flood; then the ledgers of all sides are compared. Refuses to look inside."""

@@ -137,10 +137,12 @@ def _missing(
         findings.counts["cut"] += len(missing)
         if fresh and named:
             return
-        findings.lose("G4", f"{len(missing)} lines of {cli.process} from {missing[0]} are gone "
-                            f"({'said' if named else 'not said'}, {'fresh' if fresh else 'older than the spool may lose'})")  # fmt: skip
+        how = f"{'said' if named else 'not said'}, {'fresh' if fresh else 'older than the spool may lose'}"
+        findings.lose("G4", f"{len(missing)} lines of {cli.process} from {missing[0]} are gone ({how})")
         return
-    findings.lose("G3", f"lines {missing[:5]} of {cli.process} ({len(cli.said)} said, {len(stored)} stored) are missing", len(missing))
+    findings.lose(
+        "G3", f"lines {missing[:5]} of {cli.process} ({len(cli.said)} said, {len(stored)} stored) are missing", len(missing)
+    )
 
 
 def _prompts(book: Book, clis: list[Cli], people: People, findings: Findings, settled: bool) -> None:
@@ -170,9 +172,7 @@ def _one_prompt(book: Book, prompt: str, delivered: Counter[str], findings: Find
     if row is None:
         findings.lose("G5", f"prompt {prompt} was accepted and is not in the log")
         return
-    kinds = Counter(
-        event["kind"] for event in book.events.get(row["session"], {}).values() if event.get("prompt") == prompt
-    )
+    kinds = Counter(event["kind"] for event in book.events.get(row["session"], {}).values() if event.get("prompt") == prompt)
     state, times = row["state"], delivered[prompt]
     findings.counts[f"prompts {state}"] += 1
     if settled and state not in ENDED:
@@ -266,6 +266,6 @@ def _logs(house: House, findings: Findings) -> None:
         text = path.read_text(errors="replace") if path.exists() else ""
         if "Traceback" in text:
             at = text.index("Traceback")
-            findings.lose("I10", f"{path.name}: {text[max(0, at - 300):at + 2500]}")
+            findings.lose("I10", f"{path.name}: {text[max(0, at - 300) : at + 2500]}")
         if house.token and house.token in text:
             findings.lose("I10", f"the token stands in {path.name}")

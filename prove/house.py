@@ -35,7 +35,8 @@ class House:
 
     def __init__(
         self, *, scenario: str = TURNS, version: str = "2.1.326", sim: Mapping[str, str] | None = None,
-        settings: Mapping[str, Any] | None = None, wrap: Sequence[str] = (), folder: Path | None = None, before: Sequence[Callable[[House], None]] = (),
+        settings: Mapping[str, Any] | None = None, wrap: Sequence[str] = (), folder: Path | None = None,
+        before: Sequence[Callable[[House], None]] = (),
     ) -> None:  # fmt: skip
         self.folder = folder or Path(tempfile.mkdtemp(prefix="rwp-"))
         self.state, self.home, self.work = self.folder / "state", self.folder / "home", self.folder / "work"

@@ -137,7 +137,8 @@ class Load:
                 if not under_way and not asked and self._caught_up() and not self.dead():
                     return ""
                 if time.monotonic() > until:
-                    return f"prompts {under_way[:4]}, questions {asked[:4]}, listeners {'there' if self._caught_up() else 'behind'}, dead {self.dead()}"
+                    behind = "there" if self._caught_up() else "behind"
+                    return f"prompts {under_way[:4]}, questions {asked[:4]}, listeners {behind}, dead {self.dead()}"
                 if under_way and time.monotonic() - waked > 1.0:
                     waked = time.monotonic()
                     await self._wake({row["session"] for row in under_way if row["state"] == "queued"})

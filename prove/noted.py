@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from ropewalk.sim.claude.ledger import Entry, _entry
 
 STARTED = re.compile(rb"started (\S+) \(pid (\d+)\)")
 STREAM = b'{"type":"stream_event"'
@@ -62,20 +61,21 @@ class Noted:
 
     def _take(self, row: bytes) -> None:
         try:
-            entry: Entry = _entry(json.loads(row))
+            entry = json.loads(row)
         except ValueError:  # killed in the midst of its own note: the next writer's note stands behind it
             self.torn += 1
             return
-        if entry.n == 1:
-            self._now[entry.pid] = Cli(entry.pid)
-            self.clis.append(self._now[entry.pid])
-        cli = self._now[entry.pid]
-        if entry.direction == "out":
-            stream = bool(entry.line and entry.line.startswith(STREAM))
-            cli.said.append(Said(entry.size, entry.sha256, entry.at, stream))
+        pid, line = entry["pid"], _line(entry)
+        if entry["n"] == 1:
+            self._now[pid] = Cli(pid)
+            self.clis.append(self._now[pid])
+        cli = self._now[pid]
+        if entry["dir"] == "out":
+            stream = line is not None and line.startswith(STREAM)
+            cli.said.append(Said(entry["size"], entry["sha256"], entry["at"], stream))
         else:
-            cli.heard.append({"sha256": entry.sha256} if entry.line is None else _object(entry.line))
-            cli.heard_at.append(entry.at)
+            cli.heard.append({"sha256": entry["sha256"]} if line is None else _object(line))
+            cli.heard_at.append(entry["at"])
 
     def _name(self) -> None:
         """Which of the hub's processes each was: the runner's log says whom it started, in order."""
@@ -92,6 +92,13 @@ class Noted:
         for cli in self.clis:
             if not cli.process and (names := self._births.get(cli.pid)):
                 cli.process = names.pop(0)
+
+
+def _line(entry: dict[str, Any]) -> bytes | None:
+    """None when it was too long to be noted whole."""
+    if "line" in entry:
+        return str(entry["line"]).encode()
+    return base64.b64decode(entry["base64"]) if "base64" in entry else None
 
 
 def _object(line: bytes | None) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from .tally import Tally
 
-Run = Callable[["Order"], Awaitable[None]]
+Run = Callable[["Order"], Coroutine[Any, Any, None]]
 
 
 @dataclass

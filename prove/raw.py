@@ -32,7 +32,9 @@ def upgrade(house: House, token: str | None) -> bytes:
     )
 
 
-def frame(payload: bytes, *, opcode: int = 1, fin: bool = True, masked: bool = True, reserved: int = 0, size: int | None = None) -> bytes:
+def frame(
+    payload: bytes, *, opcode: int = 1, fin: bool = True, masked: bool = True, reserved: int = 0, size: int | None = None
+) -> bytes:
     """Legal by default; ``size`` lies about the length."""
     length = len(payload) if size is None else size
     first = (0x80 if fin else 0) | reserved | opcode

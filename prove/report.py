@@ -23,11 +23,13 @@ PROMISES = {
            "questions", "questions"),
     "G10": ("the numbers of a session's events are 1, 2, 3 …, over all restarts", "events", "events"),
     "G11": ("a listener that comes back with its last number hears the rest, once", "reconnects", "reconnects"),
-    "G12": ("a slow listener delays nobody, costs 2 MiB at most, is cut off within 30 s and resumes whole", "slow", "slow listeners"),
+    "G12": ("a slow listener delays nobody, costs 2 MiB at most, is cut off within 30 s and resumes whole",
+            "slow", "slow listeners"),
     "G13": ("an interrupt is on the CLI's input within 100 ms, with 5,000 events unread", "interrupts", "interrupts"),
-    "G14": ("ten seconds after a stop, or after the next start, nothing that a CLI started lives", "orphans", "processes left by CLIs"),
+    "G14": ("ten seconds after a stop, or after the next start, nothing that a CLI started lives",
+            "orphans", "processes left by CLIs"),
     "G15": ("one process for each CLI session", "starts", "starts at once"),
-    "G19": ("a full disk is said within 5 s; prompts are refused, denials go through, nothing told is lost; it recovers by itself",
+    "G19": ("a full disk is said within 5 s; prompts are refused, denials go through, nothing told is lost; it recovers",
             "fills", "full disks"),
     "G21": ("whatever bytes a CLI says, the session lives and the bytes are kept", "odd lines", "odd lines"),
     "G23": ("strangers change nothing and cost little", "strangers", "connections"),
@@ -43,7 +45,7 @@ INVARIANTS = {
 
 def promise_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple[str, ...]]:
     ran = [(proof, tallies[proof.name]) for proof in proofs if proof.name in tallies and tallies[proof.name].blows]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, (words, unit, called) in PROMISES.items():
         shown = [(proof, tally) for proof, tally in ran if name in proof.shows]
         if shown:
@@ -75,7 +77,7 @@ def figure(what: str, value: float) -> str:
 
 
 def fault_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for proof in proofs:
         tally = tallies.get(proof.name)
         if tally is not None and tally.blows:

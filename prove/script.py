@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
-WORDS = "the rope is laid strand by strand and what one hand lets go the other holds until the walk is done".split()
+WORDS = [
+    "the",
+    "rope",
+    "is",
+    "laid",
+    "strand",
+    "by",
+    "strand",
+    "and",
+    "what",
+    "one",
+    "hand",
+    "lets",
+    "go",
+    "the",
+    "other",
+    "holds",
+    "until",
+    "the",
+    "walk",
+    "is",
+    "done",
+]
 TALK = " ".join(WORDS)
 
 TURNS = f"""
@@ -54,7 +76,26 @@ steps = [ {{ text = "Much now." }}, {{ fault = "flood", count = 300 }}, {{ text 
 [[rule]]
 regex = "^slow"
 steps = [ {{ text = "Wait." }}, {{ wait = 1.2 }}, {{ text = "Here." }} ]
+
+[[rule]]
+regex = "^exit 0"
+steps = [ {{ text = "I go." }}, {{ fault = "crash", code = 0 }} ]
+
+[[rule]]
+regex = "^exit 1"
+steps = [ {{ text = "I go." }}, {{ stderr = "it went wrong" }}, {{ fault = "crash", code = 1 }} ]
+
+[[rule]]
+regex = "^exit 143"
+steps = [ {{ text = "I go." }}, {{ fault = "crash", code = 143 }} ]
+
+[[rule]]
+regex = "^exit held"
+steps = [ {{ text = "I go." }}, {{ fault = "leave_child", way = "setsid", hold = true }}, {{ fault = "crash", code = 1 }} ]
 """
+
+EXITS = ("exit 0", "exit 1", "exit 143", "exit held")
+"""Turns in which the CLI ends by itself; in the last a child holds its pipes."""
 
 KINDS = ("talk", "work", "ask", "ask", "pair", "choose", "many", "slow")
 """Kinds of turns to draw from."""

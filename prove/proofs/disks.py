@@ -16,7 +16,7 @@ import httpx
 from ..house import House, HouseError
 from ..inside import bind, inside, mount, remount
 from ..proof import Order, Proof
-from ..rounds import Round, Way, struck
+from ..rounds import Blow, Round, Way, struck
 
 SMALL = "16m"
 SAID_WITHIN = 5.0
@@ -64,7 +64,7 @@ def fill(path: Path) -> None:
                     file.write(b"\0" * size)
 
 
-def full(where: str):  # type: ignore[no-untyped-def]
+def full(where: str) -> Blow:
     async def blow(one: Round) -> None:
         await one.moment()
         one.struck()

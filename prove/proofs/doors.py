@@ -30,7 +30,7 @@ regex = "^fill"
 steps = [ {{ fault = "flood", count = 4000 }}, {{ text = "Full." }} ]
 [[rule]]
 regex = "^drip"
-steps = [ {{ pace = 0.03, text = "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q r s t u v w x y z" }} ]
+steps = [ {{ pace = 0.03, text = "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m" }} ]
 [[rule]]
 regex = "."
 steps = [ {{ text = "Yes." }} ]
@@ -190,7 +190,7 @@ async def _all_there(one: Round, crowd: list[Socket], session: str, within: floa
     until = time.monotonic() + within
     while True:
         under_way = rows(one.house.database, "SELECT 1 FROM prompt WHERE state IN ('queued', 'sent', 'taken')")
-        last = rows(one.house.database, "SELECT last_seq FROM session_now WHERE id = ?", session)[0]["last_seq"]
+        last = int(rows(one.house.database, "SELECT last_seq FROM session_now WHERE id = ?", session)[0]["last_seq"])
         behind = sum(socket.told.last.get(session, 0) < last for socket in crowd)
         if (not behind and not under_way) or time.monotonic() > until:
             return behind
@@ -285,7 +285,7 @@ async def _broken(one: Round, name: str, sent: bytes, codes: set[int]) -> None:
 
 def _close_code(said: bytes) -> int | None:
     at = said.rfind(b"\x88")
-    return struct.unpack("!H", said[at + 2 : at + 4])[0] if at >= 0 and len(said) >= at + 4 else None
+    return int(struct.unpack("!H", said[at + 2 : at + 4])[0]) if at >= 0 and len(said) >= at + 4 else None
 
 
 # -- streams
@@ -335,7 +335,8 @@ async def _strangers(one: Round, count: int) -> None:
     before = memory(pid)
     log = len(rows(house.database, "SELECT id FROM event"))
     ways = [
-        b"", b"GET /api/v1/sessions HTTP/1.1\r\nHost: ", head(house, "/api/v1/sessions", None), head(house, "/api/v1/health", "rw_wrong"),
+        b"", b"GET /api/v1/sessions HTTP/1.1\r\nHost: ", head(house, "/api/v1/sessions", None),
+        head(house, "/api/v1/health", "rw_wrong"),
         upgrade(house, None), b"POST /api/v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n",
     ]  # fmt: skip
     peers = []

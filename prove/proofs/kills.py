@@ -7,12 +7,14 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 
 from ..house import House, HouseError
 from ..load import Load
 from ..processes import Found, send, start_time
 from ..proof import Order, Proof
 from ..rounds import Round, Way, struck
+from ..script import EXITS, KINDS
 from ..serve import POINTS, RUNNER_POINTS
 from ..tally import Tally
 
@@ -55,7 +57,7 @@ async def both(one: Round) -> None:
     house, runner, rng = one.house, one.house.runner, one.rng
     await one.moment()
     one.struck()
-    ways = [house.kill_hub, lambda: runner is not None and send(runner, signal.SIGKILL)]
+    ways: list[Callable[[], object]] = [house.kill_hub, lambda: runner is not None and send(runner, signal.SIGKILL)]
     rng.shuffle(ways)
     reset = rng.random() < 0.33
     for way in ways:
@@ -142,7 +144,7 @@ async def f3(order: Order) -> None:
 
 
 async def f4(order: Order) -> None:
-    await struck(order, cli, Way())
+    await struck(order, cli, Way(kinds=(*KINDS, *EXITS)))
 
 
 KILLS = [
@@ -151,5 +153,6 @@ KILLS = [
     Proof("F2", "kill -9 of the runner, at any moment and at named points", (60, 200), f2, ("G1", "G4", "G5", "G9", "G10"), 2),
     Proof("F3", "kill -9 of hub and runner in either order; of all, with the spool's unsynced tails cut off", (60, 200), f3,
           ("G1", "G4", "G5", "G9", "G10"), 2),
-    Proof("F4", "kill of the CLI", (60, 200), f4, ("G1", "G3", "G5", "G9", "G10"), 2),
+    Proof("F4", "kill of the CLI, and exits of its own with several codes, one with a child that holds its pipes", (60, 200), f4,
+          ("G1", "G3", "G5", "G9", "G10"), 2),
 ]  # fmt: skip

@@ -27,7 +27,8 @@ steps = [ { text = "Much." }, { fault = "flood", count = 5500 }, { wait = 20 }, 
 [[rule]]
 regex = "^leave"
 steps = [
-  { fault = "leave_child", way = "child" }, { fault = "leave_child", way = "setsid" }, { fault = "leave_child", way = "double_fork" },
+  { fault = "leave_child", way = "child" }, { fault = "leave_child", way = "setsid" },
+  { fault = "leave_child", way = "double_fork" },
   { fault = "leave_child", way = "setsid", hold = true }, { text = "They stay." }, { wait = 20 },
 ]
 [[rule]]
@@ -92,7 +93,9 @@ async def _repeated(one: Round, at: int) -> None:
     again = one.rng.randint(0, 4)
     match at % 10:
         case 0:
-            await people.act("create", "/sessions", "", {"cwd": str(one.house.folder_for("many")), "title": f"n{at}"}, again=again)
+            await people.act(
+                "create", "/sessions", "", {"cwd": str(one.house.folder_for("many")), "title": f"n{at}"}, again=again
+            )
         case 1 | 2:
             await people.prompt(session, "yes", again=again)
         case _:
@@ -109,7 +112,7 @@ def _one_each(one: Round) -> None:
     for act in one.load.people.acts:
         one.tally.counts["repeats"] += act.tries
         found = {"create": titles, "rename": named}.get(act.what)
-        if found is None or act.what == "create" and act.body["title"].startswith("s"):
+        if found is None or (act.what == "create" and act.body["title"].startswith("s")):
             continue
         times = found[act.body["title"]]
         if times > 1:
@@ -154,7 +157,9 @@ async def _interrupted(one: Round, session: str) -> None:
         if one.tally.counts["G13 over 100 ms"] > max(1, one.tally.counts["interrupts"] // 100):
             one.fail("G13", f"an interrupt took {seconds * 1000:.0f} ms")
     await one.load.people.ask("POST", f"/sessions/{other}/interrupt", json={})
-    await until(one, lambda: not rows(one.house.database, "SELECT 1 FROM prompt WHERE state IN ('queued','sent','taken')"), "ends")
+    await until(
+        one, lambda: not rows(one.house.database, "SELECT 1 FROM prompt WHERE state IN ('queued','sent','taken')"), "ends"
+    )
 
 
 def _said(one: Round, session: str) -> int:

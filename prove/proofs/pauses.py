@@ -71,7 +71,8 @@ async def _runner_stopped(one: Round) -> None:
 
 async def _cli_stopped(one: Round) -> None:
     """With a stall set to 3 s."""
-    working = "SELECT session.id, pid FROM session JOIN process ON process.id = session.process WHERE status IN ('thinking', 'starting')"
+    joined = "SELECT session.id, pid FROM session JOIN process ON process.id = session.process"
+    working = f"{joined} WHERE status IN ('thinking', 'starting')"
     found = {row["pid"]: row["id"] for row in rows(one.house.database, working)}
     hit = next((cli for cli in one.house.clis() if cli.pid in found), None)
     if hit is None:
@@ -131,7 +132,9 @@ async def f5(order: Order) -> None:
 
 
 async def f6(order: Order) -> None:
-    await struck(order, other_stopped, Way(house={"settings": {"stall_after": 3}}, kinds=("talk", "slow", "ask", "work"), waiting=60.0))
+    await struck(
+        order, other_stopped, Way(house={"settings": {"stall_after": 3}}, kinds=("talk", "slow", "ask", "work"), waiting=60.0)
+    )
 
 
 async def f7(order: Order) -> None:

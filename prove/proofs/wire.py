@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-
 import random
 import shutil
 import stat
@@ -16,6 +15,7 @@ import httpx
 from ..book import rows
 from ..house import GUARD, ROOT, House
 from ..load import Load
+from ..noted import Said
 from ..proof import Order, Proof
 from ..rounds import Round, Way, struck
 
@@ -44,7 +44,10 @@ regex = "^numbers"
 steps = [ { fault = "huge_number" }, { text = "Over." } ]
 [[rule]]
 regex = "^garbage"
-steps = [ { fault = "garbage" }, { fault = "garbage", bytes = "\\u0000\\u0001NUL {" }, { fault = "garbage", bytes = "" }, { fault = "garbage", bytes = '{"a":NaN}' }, { text = "Over." } ]
+steps = [
+  { fault = "garbage" }, { fault = "garbage", bytes = "\\u0000\\u0001NUL {" }, { fault = "garbage", bytes = "" },
+  { fault = "garbage", bytes = '{"a":NaN}' }, { text = "Over." },
+]
 [[rule]]
 regex = "^unknown"
 steps = [ { fault = "unknown_line" }, { text = "Over." } ]
@@ -180,7 +183,12 @@ async def g21(order: Order) -> None:
         program = _program(house.folder)
         house.configure(
             {"port": 0, "cli": str(program)},
-            {"PROVE_SEED": f"{order.seed}/{number}", "PROVE_LINES": "1000", "PROVE_LEDGER": str(house.ledger), "PROVE_RECORDED": str(ROOT / "tests" / "lines")},
+            {
+                "PROVE_SEED": f"{order.seed}/{number}",
+                "PROVE_LINES": "1000",
+                "PROVE_LEDGER": str(house.ledger),
+                "PROVE_RECORDED": str(ROOT / "tests" / "lines"),
+            },
         )
         seed = order.name(number)
         try:
@@ -224,7 +232,7 @@ async def _fuzzed(one: Round) -> None:
         one.fail("G21", f"the hub has ended: {one.house.last_words()[-500:]}")
 
 
-def line_is_last(said: list) -> bool:  # type: ignore[type-arg]
+def line_is_last(said: list[Said]) -> bool:
     return len(said) >= 1000
 
 
@@ -233,5 +241,3 @@ WIRE = [
     Proof("F18", "a CLI that never reads; prompts of 10 MiB", (12, 50), f18, ("G5",), 1),
     Proof("G21", "random lines: mutated, from a grammar, plain noise (1,000 a blow)", (20, 1000), g21, ("G3", "G10", "G21"), 1),
 ]
-
-
