@@ -135,7 +135,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         world = World(
             store=store, link=link, config=config, told=Telling(feed), slots=Slots(config.max_turns, config.max_processes),
             tasks=tasks, clock=time.time, new_id=lambda: id_from(os.urandom(9)), new_uuid=lambda: str(uuid.uuid4()),
-            program=claude.program, environ=environ, transcript_has=transcript_reader(environ),
+            program=claude.program, environ=environ, transcript_has=transcript_reader(environ, config),
         )  # fmt: skip
         roster = Roster(world)
         hub = Hub(world, roster, feed, claude)

@@ -316,7 +316,7 @@ async def test_a_prompt_that_the_killed_cli_never_noted_is_named(house: House, t
     await talk.turns(session.id, 1)
     lost = (await talk.prompt(session.id, "crash")).id
     await talk.told(session.id, "prompt_lost", prompt=lost)
-    record = next((house.home / ".claude" / "projects").glob("*/*.jsonl"))
+    record = next((house.home / "stand-in" / "projects").glob("*/*.jsonl"))
     record.write_bytes(b"".join(line for line in record.read_bytes().splitlines(keepends=True) if lost.encode() not in line))
     await talk.prompt(session.id, "go on")
     warned = await talk.told(session.id, "warning", code="prompt_not_known")

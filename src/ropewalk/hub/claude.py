@@ -14,6 +14,7 @@ from ..client.version import cli_version
 from ..config import Config
 from ..errors import CliNotFound
 from ..protocol.messages import User
+from ..sessions.launching import stand_in_folder
 from ..sessions.world import Program
 from ..store.rows import SessionRow
 from ..transports.environment import environment_for
@@ -75,14 +76,14 @@ def _written_at(path: str) -> float:
     return os.path.getmtime(path)
 
 
-def transcript_reader(environ: Mapping[str, str]) -> Callable[[SessionRow, str], Awaitable[bool | None]]:
+def transcript_reader(environ: Mapping[str, str], config: Config) -> Callable[[SessionRow, str], Awaitable[bool | None]]:
     """Whether the CLI's own record of a session knows a prompt; None when there is no record to look at."""
-    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".claude")
+    own = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".claude")
 
     async def has(row: SessionRow, prompt: str) -> bool | None:
         if row.cli_session is None:
             return None
-        path = transcript_path(row.cwd, row.cli_session, config)
+        path = transcript_path(row.cwd, row.cli_session, stand_in_folder(config) if row.sim else own)
         return await asyncio.to_thread(_holds, str(path), prompt.encode())
 
     return has

@@ -57,8 +57,9 @@ class Reading:
         )  # fmt: skip
         page = await self.store.sessions(asked)
         rows = page.sessions
-        if not cursor and not states:
-            rows = _with(rows, await self._attention(asked))
+        if not states:  # on top of the first page come all that wait for a person, and so none on a later one
+            waiting = [] if cursor else await self._attention(asked)
+            rows = [*waiting, *(row for row in rows if row.status != "waiting")]
         views = await self._views(who, rows)
         return v.Page(sorted(views, key=place_in_list), page.cursor or None)
 
@@ -308,11 +309,6 @@ def completed(typed: str) -> tuple[str, str]:
     if not os.path.isabs(path):
         raise UsageError("give an absolute path, or one that begins with ~")
     return os.path.split(path)
-
-
-def _with(rows: list[SessionRow], more: list[SessionRow]) -> list[SessionRow]:
-    known = {row.id for row in rows}
-    return [*rows, *(row for row in more if row.id not in known)]
 
 
 def _counted(rows: list[QuestionRow] | list[PromptRow]) -> dict[str, int]:

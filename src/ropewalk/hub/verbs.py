@@ -97,8 +97,9 @@ class Verbs(Reading):
             return None
         if command.resume is not None:
             raise UsageError("resume goes on with a CLI session, fork_of branches off one of ours: choose one")
-        base = (await self.roster.get(await self.whole_id(command.fork_of))).row
-        if base.cli_session is None:
+        session = await self.roster.get(await self.whole_id(command.fork_of))
+        base, begun = session.row, session.begun
+        if base.cli_session is None or not (begun.turns or begun.resumed):
             raise Conflict("this session has said nothing yet, so there is nothing to branch off")
         return base
 
@@ -109,7 +110,8 @@ class Verbs(Reading):
         now = world.clock()
         begun = Begun()
         if base is not None:
-            begun = Begun(fork_of=base.cli_session, fork_at=command.fork_at)
+            spent = msgspec.json.decode(base.options, type=Kept).begun.spent  # a fork goes on from there (2.1.326)
+            begun = Begun(fork_of=base.cli_session, fork_at=command.fork_at, spent=spent)
         elif command.resume is not None:
             begun = Begun(resumed=True)
         first = command.prompt if command.prompt is not None else words_of(command.content or [])

@@ -16,6 +16,7 @@ from . import outgoing
 from .codec import decode, typed
 from .content import Usage
 from .control import ControlRequest, ControlResponse
+from .framing import TooLong
 from .hearing import HEED, Hearing, Notable, subtype_of
 from .lazy import LazyMessage, may_wait
 from .messages import Assistant, Garbage, LinkLost, LinkRestored, Message, StreamEvent, User
@@ -66,9 +67,18 @@ class Connection(Hearing):
 
     def receive_data(self, data: bytes) -> list[Message | LazyMessage]:
         """Messages that ``data`` completes, in order. Never raises. Write ``data_to_send`` before telling them."""
+        return self._receive(self._lines.feed(data))
+
+    def receive_line(self, line: bytes) -> list[Message | LazyMessage]:
+        """As ``receive_data``, for one whole line without its line feed, from whoever has split them already."""
+        if self._lazy and (line.startswith(_DELTA) or self._may_wait(line)) and not line.endswith(b"\r"):
+            return [LazyMessage(line)]
+        return self._receive(self._lines.feed(line + b"\n"))
+
+    def _receive(self, lines: Iterable[bytes | TooLong]) -> list[Message | LazyMessage]:
         messages: list[Message | LazyMessage] = []
         lazy, link, accept, heed, read = self._lazy, self._link, messages.append, HEED, typed()
-        for line in self._lines.feed(data):
+        for line in lines:
             if lazy and type(line) is bytes and (line.startswith(_DELTA) or self._may_wait(line)):
                 accept(LazyMessage(line))
                 continue

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ropewalk.runner.charge import Charge
 from ropewalk.runner.cursor import Cursor, Item, Said
 from ropewalk.transports import frames
-from ropewalk.transports.frames import PIECE, Frame
+from ropewalk.transports.frames import TURN, Frame
 
 TURNS = 4
 """Pieces in one go before the loop may do something else."""
@@ -98,7 +98,7 @@ class Pump:
             if not self._behind or not self.writable:
                 break
             feed = self._behind.popleft()
-            self._say(feed.charge.process, feed.cursor.read(PIECE))
+            self._say(feed.charge.process, feed.cursor.read(TURN))
             if feed.cursor.at_end:
                 feed.behind = False
                 self._tell_end(feed)

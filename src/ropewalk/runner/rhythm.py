@@ -1,4 +1,4 @@
-"""When what was said is made safe against a power cut: 100 ms after it came, or at 64 KiB. The disk is waited for in a thread.
+"""When what was said is made safe against a power cut: 100 ms after it came, or at 1 MiB. The disk is waited for in a thread.
 
 One sync at a time for each spool: a slow disk delays nobody else. That a process dies needs no sync: its writes are the kernel's.
 """
@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable
 
 DELAY = 0.1
-ENOUGH = 64 * 1024
+ENOUGH = 1024 * 1024
+"""In a flood smaller steps would sync without a pause, on the very disk on which the hub commits what it has heard."""
 
 
 class Rhythm:

@@ -37,6 +37,7 @@ SUBTYPES: dict[str, tuple[str, str]] = {
 CODES: dict[str, tuple[str, str]] = {
     "folder_missing": ("Folder is gone", "choose_folder"),
     "cli_not_found": ("No claude on this machine", "install_claude"),
+    "resume": ("What should be resumed is not in this folder", "choose_folder"),
     "limit_reached": ("Too many processes run already", "wake"),
 }
 """Codes of ``failed`` events; others are told in their own words."""

@@ -17,6 +17,8 @@ class Begun(msgspec.Struct, omit_defaults=True):
     """It goes on with a CLI session that was there before."""
     turns: bool = False
     """A turn has begun: the CLI has a record to resume."""
+    spent: float = 0.0
+    """Where the CLI's own count of its costs stood: the next process goes on from it, but not after a kill (2.1.326)."""
     afresh: bool = False
     """The present conversation is over: its process is ended, and what waits begins a new one."""
 

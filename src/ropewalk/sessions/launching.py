@@ -16,12 +16,21 @@ from ..transports.launch import Launch
 from .kept import Begun
 from .world import Program
 
+STAND_IN = frozenset({"ROPEWALK_SIM_SCENARIO", "ROPEWALK_SIM_VERSION", "ROPEWALK_SIM_SPEED", "ROPEWALK_SIM_FAULT"})
+"""Variables of the stand-in that anybody may set for a session on it."""
+
+
+def stand_in_folder(config: Config) -> str:
+    """Where the stand-in keeps its records: never among those of the person's own sessions."""
+    return os.path.join(config.home, "stand-in")
+
 
 def check_options(options: SessionOptions, mode: str | None, config: Config) -> None:
     """Raises ``NotAllowed`` for what a client may not name by itself, ``UsageError`` for what can't be meant."""
     if (options.allow_bypass or mode == "bypassPermissions") and not config.allow_bypass:
         raise NotAllowed("bypassPermissions is switched off here; set allow_bypass = true in the configuration to permit it")
-    if options.env and not config.allow_env:
+    own = options.env.keys() - STAND_IN if options.sim or config.sim else options.env.keys()
+    if own and not config.allow_env:
         raise NotAllowed("variables of its own are switched off here; set allow_env = true in the configuration to permit them")
     if (options.mcp_config or options.settings) and not config.allow_mcp:
         raise NotAllowed("settings and MCP files are switched off here; set allow_mcp = true in the configuration to permit them")
@@ -87,5 +96,7 @@ def launch_for(
         "--add-dir": options.add_dirs,
     }
     asked = {CHECKPOINTS: "1", **config.environment, **options.env}
+    if row.sim:
+        asked.setdefault("CLAUDE_CONFIG_DIR", stand_in_folder(config))
     env = environment_for(environ, asked, api_billing=config.api_billing)
     return Launch(program.words, words(switches, values, lists), row.cwd, env)

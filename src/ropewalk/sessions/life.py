@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ..errors import (
     CliNotFound,
     Conflict,
@@ -43,6 +45,8 @@ START_WITHIN = 90.0
 """Seconds until a CLI must have answered our first request; 2.1.37 takes 3 on an idle machine, a loaded one may take 30."""
 INTERRUPT_WITHIN = 5.0
 GONE_WITHIN = 30.0
+KILLED = (None, -9, 137)
+"""Exit codes of a process that had no time to note what it cost."""
 NOT_HEARD = "its runner is not heard now, so its process can be neither asked nor ended; try again when it is"
 
 
@@ -60,7 +64,6 @@ class Life:
         self._deadline: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._quiet = asyncio.Event()
-        self._unclean = False
         self._lost: list[str] = []  # prompts of a process that was killed: the CLI's own record may not hold them
 
     # -- starting
@@ -161,7 +164,7 @@ class Life:
             raise
         connection = Connection(
             new_id=world.new_uuid, version=program.version, lazy=True, answerable=ANSWERABLE,
-            known_cost=0.0 if self._unclean else session.known.cost_usd,
+            known_cost=session.begun.spent,
         )  # fmt: skip
         wire = Wire(session, process, connection, Translator(session.id, process, row.cwd, session.known))
         session.wire, session.process = wire, kept
@@ -400,14 +403,15 @@ class Life:
             wanted = wanted or "afresh"  # it was to end: a crash on the way there is no failure
         self._stops(None)
         events = session.wire.translator.gone(world.clock()) if session.wire is not None else []
+        refused = session.wire.refused if session.wire is not None else ""
         unfinished = len(events)
         session.wire = session.process = None
         world.slots.reaped(process)
         world.slots.give_back(session.id)
-        self._unclean = wanted is None and end.code != 0
+        unclean = wanted is None and end.code != 0
         rows = session.desk.lost(events)
         rows += session.prompts.process_gone(written, sure, end.why, events)
-        self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if self._unclean else []
+        self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if unclean else []
         self._held = self._held or (len(events) > unfinished and wanted is None)
         stderr = list(end.stderr[-20:])
         events.append(
@@ -417,13 +421,23 @@ class Life:
             rows += self._forget_the_talk(events)
         changed: dict[str, Value] = {"ended_at": world.clock(), "exit_code": end.code, "why": end.why}
         rows += [Change("process", {"id": process}, changed, must=False), session.change(process=None)]
-        if wanted is None and not lived:
+        if end.code in KILLED and session.begun.spent:
+            rows.append(session.conversation_is(msgspec.structs.replace(session.begun, spent=0.0)))
+        if refused and wanted is None:
+            self._held = True
+            events.append(e.Failed(text=f"There is nothing to resume: {refused}", code="resume"))
+        elif wanted is None and not lived:
             rows.append(session.change(tries=session.row.tries + 1))
-        session.post(events, rows, then=lambda _: world.link.forget(process))
+        session.post(events, rows, then=lambda _: self._forget(process))
         self._quiet.set()
         self._gone.set()
         session.settle()
         self._after(wanted, lived)
+
+    def _forget(self, process: str) -> None:
+        """All of it is stored: the runner need not keep it. One that is not heard now names it at its next hello."""
+        with contextlib.suppress(LinkBroken):
+            self._session.world.link.forget(process)
 
     def _after(self, wanted: str | None, lived: bool) -> None:
         """What follows an end: the next prompt, another try, or a person."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -222,7 +223,7 @@ class Session:
             rows += self.prompts.receipts(events, now)
         kinds = {type(event) for event in events}
         if not self.begun.turns and not self.begun.afresh and e.TurnStarted in kinds:
-            rows.append(self.conversation_is(Begun(turns=True)))
+            rows.append(self.conversation_is(Begun(turns=True, spent=self.begun.spent)))
         if values := self._known_changed(events, kinds):
             rows.append(self.change(**values))
         return rows
@@ -245,6 +246,10 @@ class Session:
             rows.append(Put("turn", values))
         if not result.failed and self.row.tries:
             rows.append(self.change(tries=0))
+        if (total := result.total_cost_usd) is not None and isfinite(total) and total >= 0:
+            rows.append(self.conversation_is(msgspec.structs.replace(self.begun, spent=total)))
+        if self.wire is not None and result.subtype == "error_during_execution" and not result.num_turns:
+            self.wire.refused = "; ".join(result.reasons)[:400] or "it does not say why"
         cost = (self.row.cost_usd or 0.0) + result.cost_usd
         rows.append(self.change(cost_usd=cost, changed_at=now))
         return rows

@@ -40,7 +40,10 @@ async def take_over(session: Session, process: ProcessRow, report: ProcessReport
 async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[str, bytes]]:
     """The conversation as it was, and what we said in it by key."""
     world, row = session.world, session.row
-    connection = Connection(new_id=world.new_uuid, version=parse_version(process.version), lazy=True, answerable=ANSWERABLE)
+    connection = Connection(
+        new_id=world.new_uuid, version=parse_version(process.version), lazy=True, answerable=ANSWERABLE,
+        known_cost=session.begun.spent,
+    )  # fmt: skip
     translator = Translator(session.id, process.id, row.cwd, Known())
     wire = Wire(session, process.id, connection, translator)
     said: dict[str, bytes] = {}

@@ -6,6 +6,7 @@ Three beats for each line: feed the Connection, flush what it owes, tell. Refuse
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,8 @@ class Wire:
         self.unconfirmed: dict[str, bytes] = {}
         """Writes that the runner has not confirmed: said again when its link is back; a key is written once."""
         self.written_keys: set[str] = set()
+        self.refused = ""
+        """Why it would not go on with the conversation that it was to resume."""
         self.last_sign = asyncio.get_running_loop().time()
         self.over = False
         self._keeps_deltas = session.options.keep_stream_events or self._world.config.keep_stream_events
@@ -85,7 +88,7 @@ class Wire:
     def _delta(self, number: int, raw: bytes, now: float) -> None:
         """A piece of a block under way: told live, and kept only where that is asked for."""
         told: list[e.Event] = []
-        for message in self.connection.receive_data(raw + b"\n"):
+        for message in self.connection.receive_line(raw):
             told += self.translator.events(message, number, now)
         if self._open_from is None:
             self._open_from = number
@@ -96,7 +99,7 @@ class Wire:
 
     def _line(self, number: int, raw: bytes, now: float) -> None:
         connection, session = self.connection, self._session
-        messages = connection.receive_data(raw + b"\n")
+        messages = connection.receive_line(raw)
         events: list[e.Event] = []
         for message in messages:
             events += self.translator.events(message, number, now)
@@ -231,7 +234,8 @@ class Wire:
         safe = self._stored if self._open_from is None else min(self._stored, self._open_from - 1)
         if safe > self._acknowledged and not self.over:
             self._acknowledged = safe
-            self._world.link.stored(self.process, safe)
+            with contextlib.suppress(LinkBroken):  # then it says these lines again, and they are no news
+                self._world.link.stored(self.process, safe)
 
 
 class _Key(msgspec.Struct):

@@ -24,7 +24,10 @@ LARGEST_LINE = 64 * 1024 * 1024
 """Longer lines of a CLI are dropped, longer writes refused."""
 LARGEST_PAYLOAD = LARGEST_LINE + 1024 * 1024
 PIECE = 256 * 1024
-"""The most that one process says in its turn: nobody waits longer for a flood than for this, times the processes."""
+"""The most that one record of the spool holds."""
+TURN = 32 * 1024
+"""The most that one process says in its turn: some hundred lines, so that the hub is not held up by one frame for longer than
+a few milliseconds, and no other process waits longer than for this, times the processes."""
 
 
 class Frame(msgspec.Struct, array_like=True, tag=True, frozen=True):

@@ -99,6 +99,8 @@ def _clear(turn: Turn, prompt: Prompt) -> None:
     turn.say(line)
     turn.say(turn.lines.system("background_tasks_changed", {"tasks": []}))
     turn.say_init()
+    # The new session can be resumed at once (measured): the CLI notes the command in its record.
+    turn.program.transcript.keep({"type": "user", "fromCli": True, "uuid": session.new_id(), "session_id": session.id})
     _local_result(turn, "", "clear")
 
 

@@ -25,7 +25,7 @@ from ropewalk.store.sqlite.ledger import Ledger
 from ropewalk.store.sqlite.searching import Index
 from ropewalk.store.sqlite.sickness import Misplaced, diagnose
 
-BATCH_ENTRIES, BATCH_BYTES = 512, 2 * 1024 * 1024
+BATCH_ENTRIES, BATCH_BYTES = 2048, 4 * 1024 * 1024
 """A commit holds no more: telling of it must not hold up the loop (an interrupt has 100 ms)."""
 RETRY_FIRST, RETRY_MOST = 0.05, 1.0
 LOOK_EVERY = 2.0

@@ -6,7 +6,8 @@ What it keeps for a runner that does not read is bounded.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from ropewalk.errors import LinkBroken
@@ -17,6 +18,10 @@ UNREAD = 2 * LARGEST_PAYLOAD
 """Bytes kept for a runner that does not read (a stopped one); past it a write fails."""
 
 
+BUDGET = 0.005
+"""Seconds for which what came may hold the loop."""
+
+
 class Dialled(asyncio.Protocol):
     """``on_frame`` is called from the loop for each frame; ``lost`` is done with the reason when the connection has ended."""
 
@@ -25,6 +30,7 @@ class Dialled(asyncio.Protocol):
         self._reader: FrameReader[FromRunner] = FrameReader(from_runner)
         self._transport: asyncio.Transport | None = None
         self._why = ""
+        self._waiting: deque[Iterator[tuple[FromRunner, bytes]]] = deque()
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.heard = 0
         """Counts what came, so that silence can be seen."""
@@ -34,13 +40,35 @@ class Dialled(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.heard += 1
+        self._waiting.append(self._reader.feed(data))
+        if len(self._waiting) == 1:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Hand frames over for a few milliseconds, then let others have the loop: an interrupt must not wait behind a flood."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + BUDGET
         try:
-            for frame, payload in self._reader.feed(data):
-                if self.lost.done():
-                    return
-                self._on_frame(frame, payload)
+            while self._waiting and not self.lost.done():
+                for frame, payload in self._waiting[0]:
+                    self._on_frame(frame, payload)
+                    if self.lost.done() or loop.time() > until:
+                        break
+                else:
+                    self._waiting.popleft()
+                    continue
+                self._later(loop)
+                return
         except LinkBroken as error:
             self.abort(str(error))
+            return
+        if self._transport is not None and not self.lost.done():
+            self._transport.resume_reading()
+
+    def _later(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self.lost.done() and self._transport is not None:
+            self._transport.pause_reading()
+            loop.call_soon(self._go_on)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.lost.done():
