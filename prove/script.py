@@ -2,30 +2,7 @@
 
 from __future__ import annotations
 
-WORDS = [
-    "the",
-    "rope",
-    "is",
-    "laid",
-    "strand",
-    "by",
-    "strand",
-    "and",
-    "what",
-    "one",
-    "hand",
-    "lets",
-    "go",
-    "the",
-    "other",
-    "holds",
-    "until",
-    "the",
-    "walk",
-    "is",
-    "done",
-]
-TALK = " ".join(WORDS)
+TALK = "the rope is laid strand by strand and what one hand lets go the other holds until the walk is done"
 
 TURNS = f"""
 pace = 0.015

@@ -367,10 +367,10 @@ async def _strangers(one: Round, count: int) -> None:
 
 
 DOORS = [
-    Proof("F20", "listeners that read nothing, sockets and streams (300 a blow, full: 1,000)", (6, 20), f20, ("G11", "G12"), 0),
-    Proof("F21", "a storm of listeners after the death of the hub (1,000 a blow)", (6, 20), f21, ("G1", "G11"), 0),
+    Proof("F20", "listeners that read nothing, sockets and streams (300 a blow, full: 1,000)", (10, 20), f20, ("G11", "G12"), 0),
+    Proof("F21", "a storm of listeners after the death of the hub (1,000 a blow)", (10, 20), f21, ("G1", "G11"), 0),
     Proof("G11", "listeners that leave and come back, a thousand times a blow", (10, 100), g11, ("G11",), 0),
     Proof("F22", "frames that break the rules of WebSocket, eleven kinds a blow", (20, 20), f22, ("G1",), 1),
     Proof("F24", "streams that are not read; positions that are none", (10, 20), f24, ("G1",), 1),
-    Proof("G23", "a thousand connections without a token", (5, 20), g23, ("G23",), 0),
+    Proof("G23", "a thousand connections without a token", (10, 20), g23, ("G23",), 0),
 ]
