@@ -14,6 +14,7 @@ from ..events import ids
 from ..events import views as v
 from ..events.commands import Principal
 from ..sessions.desk import view_of
+from ..sessions.launching import check_folder
 from ..sessions.roster import Roster
 from ..store.base import Search, SessionFilter, Store
 from ..store.rows import PromptRow, QuestionRow, SeenRow, SessionRow
@@ -271,6 +272,7 @@ class Reading:
     async def found(self, who: Principal, runner: str, cwd: str) -> list[dict[str, Any]]:
         allow(who, "prompt")
         self._runner_is_here(runner)
+        cwd = check_folder(cwd, self.roster.world.config)
         ours = {
             row.cli_session
             for row in await self.store.find(SessionRow, {"cwd": await self.roster.world.link.files.realpath(cwd)}, limit=10_000)

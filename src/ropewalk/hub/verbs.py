@@ -27,6 +27,8 @@ from .shown import prompt_view
 
 T = TypeVar("T")
 LARGEST_ATTACHMENT = 20 * 1024 * 1024
+ACCEPTING = ("acceptEdits", "auto")
+"""Modes that say yes where a person would be asked: for who may say it."""
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 
@@ -63,6 +65,8 @@ class Verbs(Reading):
         check_options(options, mode, world.config)
         if mode == "bypassPermissions":
             allow(who, "admin")
+        if command.permission_mode in ACCEPTING or command.options.allowed_tools:
+            allow(who, "answer")
         row = self._new_row(who, command, base, cwd, mode, options)
         created = e.SessionCreated(
             session=row.id, at=row.created_at, cwd=cwd, title=row.title, by=who.name, door=who.door, sim=row.sim,
@@ -265,6 +269,8 @@ class Verbs(Reading):
         if command.mode == "bypassPermissions":
             allow(who, "admin")
             check_options(awake.options, command.mode, self.roster.world.config)
+        elif command.mode in ACCEPTING:
+            allow(who, "answer")
 
         async def do() -> v.Receipt:
             if awake.wire is not None and awake.wire.ready:

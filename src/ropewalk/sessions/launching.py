@@ -34,6 +34,14 @@ def check_options(options: SessionOptions, mode: str | None, config: Config) -> 
         raise NotAllowed("variables of its own are switched off here; set allow_env = true in the configuration to permit them")
     if (options.mcp_config or options.settings) and not config.allow_mcp:
         raise NotAllowed("settings and MCP files are switched off here; set allow_mcp = true in the configuration to permit them")
+    scenario = options.env.get("ROPEWALK_SIM_SCENARIO", "")
+    if not config.sim and not scenario.replace("-", "").isalnum() and scenario:
+        raise NotAllowed(
+            "a scenario can run commands: name one that ships, such as demo; files are for hubs that run with sim = true"
+        )
+    if config.roots:
+        for folder in options.add_dirs:
+            check_folder(folder, config)
     refuse_impossible(options.env)
     for rule in (*options.allowed_tools, *options.disallowed_tools):
         if rule.startswith("-"):
