@@ -16,7 +16,7 @@ from ..events.commands import Principal
 from ..sessions.desk import view_of
 from ..sessions.launching import check_folder
 from ..sessions.roster import Roster
-from ..store.base import Search, SessionFilter, Store
+from ..store.base import More, Search, SessionFilter, Store
 from ..store.rows import PromptRow, QuestionRow, SeenRow, SessionRow
 from .claude import sessions_on_disk
 from .exported import exported
@@ -107,14 +107,12 @@ class Reading:
     async def _by_start(self, start: str) -> str:
         if len(start) < ids.SHORTEST or not set(start) <= set(ids.ALPHABET):
             raise NotFound(f"no session {start[:40]!r} here; give at least {ids.SHORTEST} letters of its id")
-        asked = SessionFilter(text=start, archived=None, limit=50)
-        found = [row.id for row in (await self.store.sessions(asked)).sessions if row.id.startswith(start)]
+        behind = await self.store.find(SessionRow, {"id": More(start)}, order="id", limit=6)
+        found = [row.id for row in behind if row.id.startswith(start)]
         if not found:
             raise NotFound(f"no session begins with {start}; `ropewalk ls` lists them")
         if len(found) > 1:
-            raise Conflict(
-                f"{len(found)} sessions begin with {start}: {', '.join(found[:5])}; give more letters", code="ambiguous"
-            )
+            raise Conflict(f"several sessions begin with {start}: {', '.join(found[:5])}; give more letters", code="ambiguous")
         return found[0]
 
     async def snapshot(self, who: Principal, session: str) -> v.Snapshot:
