@@ -22,6 +22,8 @@ from ropewalk.transports.launch import Launch
 from tests.runner.world import GUARD, QUICK, LineEar, World, until, world_in
 from tests.transports.families import life_of
 
+pytestmark = pytest.mark.slow
+
 ECHO = """
 while line := sys.stdin.buffer.readline():
     os.write(1, b"heard " + line)

@@ -25,6 +25,8 @@ from tests.runner.test_runner import DEAF, ECHO, prompt
 from tests.runner.world import GUARD, QUICK, LineEar, World, until, world_in
 from tests.transports.families import Life, life_of
 
+pytestmark = pytest.mark.slow
+
 COUNTING = """
 n = 0
 note('cli')

@@ -18,6 +18,8 @@ from ropewalk.store.sqlite.check import check
 from ropewalk.store.sqlite.salvage import salvage
 from tests.store.words import SEARCHED, begin, facts, heard, texts
 
+pytestmark = pytest.mark.slow
+
 SEED = 12
 SESSIONS = ("s0", "s1", "s2")
 

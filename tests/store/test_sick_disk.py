@@ -24,6 +24,8 @@ from ropewalk.store.sqlite import SqliteStore, open_store
 from ropewalk.store.sqlite.check import check
 from tests.store.words import BOUND, begin, facts, texts
 
+pytestmark = pytest.mark.slow
+
 
 async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(BOUND):
