@@ -122,11 +122,19 @@ def run(
 def doctor(
     cli: Text = None,
     probe: Annotated[bool, typer.Option("--probe")] = False,
+    salvage: Annotated[bool, typer.Option("--salvage")] = False,
+    yes: Annotated[bool, typer.Option("--yes")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
     color: Annotated[str, typer.Option()] = "auto",
     ascii_only: Annotated[bool, typer.Option("--ascii")] = False,
 ) -> None:
-    """Look at the claude of this machine."""
+    """Look at the claude and the hub of this machine."""
+    if salvage:
+        from .salvaging import salvage_database  # noqa: PLC0415 - a help page does not wait for it
+
+        raise typer.Exit(salvage_database(yes=yes, as_json=as_json, color=color, ascii_only=ascii_only))
+    if yes:
+        raise UsageError("--yes goes with --salvage")
     from .doctor import examine  # noqa: PLC0415 - a help page does not wait for it
 
     raise typer.Exit(examine(cli, probe=probe, as_json=as_json, color=color, ascii_only=ascii_only))

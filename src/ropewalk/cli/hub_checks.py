@@ -1,4 +1,4 @@
-"""What the doctor sees of a running hub: itself, its database, its runners. Refuses to start one, and to repair."""
+"""What the doctor sees of a hub: itself, its database, its runners. Refuses to start one, and to repair."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from ..errors import HubUnreachable, RopewalkError
 from ..events.views import Health, RunnerView
 from ..sessions.figures import count
 from .checks import Check
+from .database import held, resting
 from .found import Found, find_hub
-from .statuses import mebibytes, span
+from .statuses import span
 
 PATIENCE = 2.0
 
 
 async def hub_checks(config: Config) -> list[Check]:
-    """Nothing where none runs."""
+    """Where none runs: its database alone."""
     try:
         found = find_hub(config)
     except HubUnreachable:
-        return []
+        return resting(config)
     except RopewalkError as error:
         return [Check("hub", "failure", str(error))]
     try:
@@ -42,19 +43,12 @@ def _hub(found: Found, health: Health) -> Check:
 
 
 def _database(config: Config, found: Found, health: Health) -> list[Check]:
-    """Its file, where it is on this machine."""
+    """What it says of itself; and its file, where that is on this machine."""
+    if "--salvage" in health.store:
+        return [Check("database", "failure", f"database: {health.store}")]
     if health.store != "ok":
-        fix = "Make room on the disk, or mend it; the hub goes on by itself."
-        return [Check("database", "failure", f"database: {health.store}", fix)]
-    if not found.near or not config.database.exists():
-        return [Check("database", "ok", "database answers")]
-    files = [path for path in (config.database, config.database.with_name(config.database.name + "-wal")) if path.exists()]
-    size, written = sum(path.stat().st_size for path in files), max(path.stat().st_mtime for path in files)
-    mode = config.database.stat().st_mode & 0o777
-    words = f"database {mode:04o}, {mebibytes(size)}, last write {span(time.time() - written)} ago"
-    if mode & 0o077:
-        return [Check("database", "warning", words, f"Others may read it: chmod 600 {config.database}")]
-    return [Check("database", "ok", words)]
+        return [Check("database", "failure", f"database: {health.store}", "The hub goes on by itself once that is put right.")]
+    return held(config) if found.near and found.pid is not None else [Check("database", "ok", "database answers")]
 
 
 def _runner(runner: RunnerView) -> Check:

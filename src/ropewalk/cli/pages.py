@@ -58,8 +58,10 @@ output  --output text|json|stream-json  --json  --thinking  -q  -v
 """
 
 DOCTOR = """\
-Look at the claude of this machine: found, speaks, signed in, safe, known to us.
+Look at the claude of this machine: found, speaks, signed in, safe, known to us;
+and at the hub: its database (read whole where no hub runs), its runner.
 usage: ropewalk doctor [--cli PATH] [--probe] [--json] [--ascii] [--color WHEN]
+       ropewalk doctor --salvage [--yes] [--json]
 
   ropewalk doctor                               the claude on the PATH
   ropewalk doctor --probe                       and each request that it knows
@@ -67,8 +69,11 @@ usage: ropewalk doctor [--cli PATH] [--probe] [--json] [--ascii] [--color WHEN]
   ropewalk doctor --cli ~/bin/claude            another one
   ROPEWALK_CLI=~/bin/claude ropewalk doctor     the same by environment
 
-No model is called and no session is left behind.
-exit: 0 all is well, or warnings only - 1 something has to be put right
+No model is called and no session is left behind. --salvage saves what can be
+read of a damaged database into a new file; --yes puts that in its place without
+asking. The damaged one is kept.
+exit: 0 all is well, or warnings only; salvaged and in place - 1 something has
+      to be put right - 4 no database - 6 salvaged, not in place: nobody agreed
 """
 
 SIM = """\
