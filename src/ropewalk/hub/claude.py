@@ -57,7 +57,7 @@ class Claude:
         """Whether there is one now."""
         try:
             await self.program(False)
-        except CliNotFound:
+        except (CliNotFound, OSError):
             return False
         return True
 

@@ -273,6 +273,7 @@ class Verbs(Reading):
             allow(who, "answer")
 
         async def do() -> v.Receipt:
+            await awake.life.come_up()
             if awake.wire is not None and awake.wire.ready:
                 await self._answered(awake.request("set_permission_mode", {"mode": command.mode}))
             awake.known.mode = command.mode
@@ -286,6 +287,7 @@ class Verbs(Reading):
         awake = await self._awake(session)
 
         async def do() -> v.Receipt:
+            await awake.life.come_up()
             if awake.wire is not None and awake.wire.ready:
                 await self._answered(awake.request("set_model", {"model": command.model} if command.model else {}))
             awake.known.model = command.model
@@ -343,7 +345,7 @@ class Verbs(Reading):
             raise UsageError("nothing to change: give title, tags or archived")
 
         async def do() -> v.SessionView:
-            if command.archived and awake.wire is not None:
+            if command.archived and not awake.life.asleep:
                 await awake.life.stop(who, 10.0)
             values: dict[str, Any] = {"changed_at": self.roster.world.clock()}
             if command.title is not None:

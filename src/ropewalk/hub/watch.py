@@ -26,16 +26,17 @@ class Watch:
             before = loop.time()
             await asyncio.sleep(TICK)
             slept = loop.time() - before > TICK + LATE
-            if self._claude.found is None:
+            if self._claude.found is None and not self._roster.world.config.sim:
                 await self._look()
             now = self._roster.world.clock()
             for session in list(self._roster.awake.values()):
                 self._look_at(session, loop.time(), now, slept)
 
     async def _look(self) -> None:
+        """One that was missing is there: what waited for it goes on. What failed for another cause waits for a person."""
         if await self._claude.look():
             for session in list(self._roster.awake.values()):
-                if session.row.status == "failed" and session.queue:
+                if session.board.standing.fix == "install_claude" and session.queue:
                     session.life.wanted_again()
                     session.pump()
 

@@ -93,6 +93,11 @@ class Turns:
         elif message.state in ("cancelled", "discarded", "refused") and message.command_uuid in self.prompts:
             self._end(message.command_uuid, PromptState.WITHDRAWN)
 
+    def taken_back(self, uuid: str) -> None:
+        """It never reached the CLI: nothing will come of it."""
+        if self.prompts.get(uuid) is PromptState.SENT:
+            self._end(uuid, PromptState.WITHDRAWN)
+
     def notified(self) -> None:
         """A background task ended. A turn that nobody asked for may follow."""
         self._notified = True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..errors import AlreadyAnswered, Conflict, LocalProtocolError, NotFound, StoreUnavailable, UsageError
+from ..errors import AlreadyAnswered, Conflict, LocalProtocolError, NotFound, UsageError
 from ..events import commands as c
 from ..events import events as e
 from ..events.commands import Principal
@@ -21,6 +21,7 @@ from ..store.base import Change, Put, RowChange, Value, put
 from ..store.rows import QuestionRow, VerdictRow
 from .asked import Fresh, answer_from, question_view
 from .kept import Begun, Kept
+from .wire import Wire, key_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -190,7 +191,7 @@ class Desk:
         )  # fmt: skip
         changes = [Change("question", {"id": row.id}, changed, {"state": "open"}), self._audit(row, who, verdict, now), *rows]
         line = wire.line_said(data)
-        key = f"answer:{row.request_id}"
+        key = key_of(data, line.n)
         del self.open[row.id]
         self.tell_board()
         self._undelivered[key] = row
@@ -200,18 +201,27 @@ class Desk:
                 session.post([event, *events], changes, lines=[line])  # a denial is harmless: said even while the disk is sick
             else:
                 await session.wish([event, *events], changes, lines=[line])
-        except StoreUnavailable:
-            self._undelivered.pop(key, None)
-            self.open[row.id] = row
-            wire.connection.questions.reopen(request)
-            wire.said -= 1
-            self.tell_board()
+        except Exception:  # nothing of it was kept, so nothing of it was said
+            self._open_again(row, request, wire, key, line.n)
             raise
         for name, value in changed.items():
             setattr(row, name, value)
         wire.write(key, data)
         session.life.answered()
         session.settle()
+
+    def _open_again(self, row: QuestionRow, request: ControlRequest, wire: Wire, key: str, said: int) -> None:
+        self._undelivered.pop(key, None)
+        self.open[row.id] = row
+        self.tell_board()
+        if self._session.wire is not wire:  # the process ended meanwhile: nobody asks any more
+            events: list[e.Event] = []
+            self._session.post(events, self._close(row, "lost", events))
+            return
+        wire.connection.questions.reopen(request)
+        if wire.said == said:
+            wire.said -= 1
+        self._session.settle()
 
     def _audit(self, row: QuestionRow, who: Principal, verdict: dict[str, Any], now: float) -> Put:
         ran = verdict.get("updated_input")

@@ -59,6 +59,8 @@ class Life:
         self._calm = asyncio.Event()  # nobody ends the process now
         self._calm.set()
         self._start_of: asyncio.Future[None] | None = None  # a start under way, and how it ends
+        self._up = asyncio.Event()  # no start is under way: it listens, or there is none
+        self._up.set()
         self._held = False  # a prompt was lost, or a start failed for good: the queue waits for a person
         self._rest: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -77,6 +79,10 @@ class Life:
     def starting(self) -> bool:
         """A start of ours is under way: what its row names is not known to the runner yet."""
         return self._start_of is not None
+
+    async def come_up(self) -> None:
+        """A start under way is waited for: what is asked of the process then reaches it."""
+        await self._up.wait()
 
     def wanted_again(self) -> None:
         """A person sent or asked for something: what was held back may go on."""
@@ -100,6 +106,7 @@ class Life:
         outcome = self._start_of
         if outcome is None:
             outcome = self._start_of = asyncio.get_running_loop().create_future()
+            self._up.clear()
             self._session.board.starting()
             self._session.settle()
             if self._session.world.tasks.start(self._start(outcome)) is None:
@@ -119,6 +126,7 @@ class Life:
         finally:
             self._started(outcome, failed)
         if failed is not None:
+            self._up.set()
             self._not_started(failed)
         self._session.settle()
 
@@ -223,6 +231,7 @@ class Life:
             self._tell_start(kept, report.pid, report.start_time, report.boot_id)
         if wire.ready or not report.alive:
             return
+        self._up.clear()
         if wire.connection.pending.of("initialize"):
             self._deadline = asyncio.get_running_loop().call_later(START_WITHIN, self._too_slow, wire)
         else:
@@ -239,6 +248,7 @@ class Life:
         if wire.over or wire.ready:
             return
         wire.ready = True
+        self._up.set()
         self._session.board.ready()
         self.goes_on()
 
@@ -431,6 +441,7 @@ class Life:
         session.post(events, rows, then=lambda _: self._forget(process))
         self._quiet.set()
         self._gone.set()
+        self._up.set()
         session.settle()
         self._after(wanted, lived)
 
@@ -484,7 +495,9 @@ class Life:
             slots.give_back(session.id)
 
     def answered(self) -> None:
-        self._stop_resting()
+        """A question may be the last thing that was open: outside of a turn nothing else tells the end."""
+        self._rest_later()
+        self._session.pump()
 
     def turn_ended(self) -> None:
         self._quiet.set()

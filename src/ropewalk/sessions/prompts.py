@@ -169,9 +169,14 @@ class Prompts:
         return rows
 
     def not_delivered(self, key: str, why: str) -> None:
-        row = self._session.queue.sent.pop(key, None)
-        if row is not None:
-            self._fail(row, f"it could not be handed to Claude: {why}")
+        session = self._session
+        row = session.queue.sent.pop(key, None)
+        if row is None:
+            return
+        if session.wire is not None:
+            session.wire.connection.turns.taken_back(key)
+        self._fail(row, f"it could not be handed to Claude: {why}")
+        session.pump()
 
     def _fail(self, row: PromptRow, reason: str) -> None:
         values: dict[str, Value] = {"state": "failed", "reason": reason, "done_at": self._session.world.clock()}
