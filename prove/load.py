@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import httpx
 
-from .book import rows
+from .answers import compare_with_api
+from .book import read, rows
 from .check import Findings, Side, check
 from .house import GUARD, House
 from .listeners import Socket, Stream
 from .noted import Noted
 from .people import People
-from .processes import start_time
+from .processes import Found, descriptors, start_time
 from .script import KINDS
 
 UNDER_WAY = "SELECT id, session, state FROM prompt WHERE state IN ('queued', 'sent', 'taken')"
@@ -40,6 +41,7 @@ class Load:
         """Questions that were opened, and that nobody has begun to answer."""
         self.left_open: set[str] = set()
         """Those of them that were open when the hub died."""
+        self.runner_at_first: tuple[Found, int] | None = None
         self.keeps_up = False
         """Whether a hub that dies now is started again at once."""
         self._wanted = sessions
@@ -47,6 +49,8 @@ class Load:
         self.waiting: float = GUARD
 
     async def __aenter__(self) -> Self:
+        if self.house.runner is not None:
+            self.runner_at_first = self.house.runner, descriptors(self.house.runner.pid)
         self.begin(self.socket.run())
         self.begin(self._keep_up())
         for number in range(self._wanted):
@@ -175,5 +179,23 @@ class Load:
             await asyncio.sleep(0.02)
         return missing
 
-    async def check(self) -> Findings:
-        return await check(self.side)
+    async def check(self, *, thorough: bool = False) -> Findings:
+        """``thorough``: what the API answers is compared with the file, too, and everything is put to rest and counted."""
+        findings = await check(self.side)
+        if thorough and self.house.up:
+            await compare_with_api(self.people, read(self.house.database), self.sessions, findings)
+            await self._rest(findings)
+        return findings
+
+    async def _rest(self, findings: Findings) -> None:
+        """I9: with every session stopped the runner has no more descriptors than at its start."""
+        runner = self.house.runner
+        for session in self.sessions:
+            await self.people.ask("POST", f"/sessions/{session}/stop", json={"patience": 5})
+        if runner is None or self.runner_at_first is None or self.runner_at_first[0] != runner:
+            return
+        until, before = time.monotonic() + 5.0, self.runner_at_first[1]
+        while (now := descriptors(runner.pid)) > before + 1 and time.monotonic() < until:
+            await asyncio.sleep(0.1)
+        if now > before + 1:
+            findings.lose("I9", f"the runner has {now} descriptors, {before} at its start")

@@ -123,7 +123,7 @@ async def _one(order: Order, blow: Blow, one: Round, *, last: bool) -> bool:
     tally.measure("all turns ended after", time.monotonic() - back)
     tally.blows += 1
     load.keeps_up = False
-    findings = await load.check()
+    findings = await load.check(thorough=last)
     if still:
         findings.lose("I12", f"not quiet after {load.waiting:g} s: {still}")
     bad = bool(findings.wrong) or sum(tally.lost.values()) > before

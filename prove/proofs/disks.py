@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from ..book import rows
 from ..house import House, HouseError
 from ..inside import bind, inside, mount, remount
 from ..proof import Order, Proof
@@ -21,6 +22,8 @@ from ..rounds import Blow, Round, Way, struck
 SMALL = "16m"
 SAID_WITHIN = 5.0
 WELL_WITHIN = 15.0
+
+WAITS = "SELECT 1 FROM event_log WHERE kind = 'warning' AND json_extract(CAST(body AS TEXT), '$.code') = 'held'"
 
 LOCK = """
 import sqlite3, sys, time
@@ -56,8 +59,8 @@ def ballast_of(house: House, where: str) -> Path:
 
 
 def fill(path: Path) -> None:
-    """To the last byte."""
-    with open(path, "wb", buffering=0) as file:
+    """To the last byte; called again it takes what was freed meanwhile."""
+    with open(path, "ab", buffering=0) as file:
         for size in (1 << 20, 4096, 1):
             with suppress(OSError):
                 while True:
@@ -71,7 +74,9 @@ def full(where: str) -> Blow:
         ballast = ballast_of(one.house, where)
         fill(ballast)
         try:
-            if where != "spool":
+            if where == "spool":
+                await _held(one, ballast)
+            else:
                 await _said(one, "G19")
                 await _refused(one)
                 await _denied(one)
@@ -97,6 +102,20 @@ async def _said(one: Round, promise: str) -> None:
     else:
         one.fail(promise, f"the disk is sick for {SAID_WITHIN:g} s, and health is ok")
     knock.cancel()
+
+
+async def _held(one: Round, ballast: Path) -> None:
+    """The sessions whose CLIs go on speaking say that their output waits."""
+    speaking = one.load.begin(one.load.people.prompt(one.load.sessions[0], "many"))
+    began = time.monotonic()
+    while not rows(one.house.database, WAITS):
+        if time.monotonic() - began > SAID_WITHIN:
+            one.fail("G19", f"the spool's disk is full for {SAID_WITHIN:g} s, and no session says so")
+            break
+        fill(ballast)
+        await asyncio.sleep(0.02)
+    one.tally.measure("G19 a full spool said after", time.monotonic() - began)
+    await speaking
 
 
 async def _knock(one: Round) -> None:
