@@ -13,7 +13,7 @@ from ropewalk.errors import ConditionFailed, Fenced, StoreUnavailable
 from ropewalk.store.base import Change, Entry, Line, Plus, Put, Remove, RowChange, SeqOf, Store, Stored, cleaned, put
 from ropewalk.store.rows import CommandRow, ProcessRow, QuestionRow, SeenRow, SessionRow, TurnRow
 from tests.contract.store_rig import Opener, opener, store
-from tests.store.words import BOUND, Counted, Said, begin, facts, heard, said, texts
+from tests.store.words import BOUND, Counted, Said, begin, facts, heard, run, said, texts
 
 __all__ = ["opener", "store"]
 
@@ -282,6 +282,28 @@ async def test_a_replay_of_events_whose_line_is_not_kept_is_known_too(store: Sto
         await store.append(heard(6))
     assert await texts(store) == [(1, "a"), (2, "b")]
     assert [line.n for line in await store.lines("s")] == [6]
+
+
+async def test_a_run_of_lines_is_stored_as_its_lines_one_by_one_would_be(store: Store) -> None:
+    """Ours: one entry for what came together; each event keeps the line that it comes from."""
+    await begin(store)
+    await store.append(run(1, ["a"], [], ["b", "c"]))
+    assert await texts(store) == [(1, "a"), (2, "b"), (3, "c")]
+    found = [await store.event("s", seq) for seq in (1, 2, 3)]
+    assert [each.line_no for each in found if each] == [1, 3, 3]
+    assert [line.n for line in await store.lines("s")] == [1, 2, 3]
+
+
+async def test_of_a_run_that_is_heard_again_only_what_is_new_is_stored_and_told(store: Store) -> None:
+    """Ours: a runner replays from what was acknowledged, which may be in the midst of a run."""
+    await begin(store)
+    await store.append(run(1, ["a"], ["b"]))
+    again = await store.append(run(2, ["b"], ["c"], ["d"]))
+    assert not again.replayed and [msgspec.json.decode(body)["text"] for body in again.bodies] == ["c", "d"]
+    assert (await store.append(run(1, ["a"], ["b"], ["c"]))).replayed
+    assert await texts(store) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    assert [line.n for line in await store.lines("s")] == [1, 2, 3, 4]
+    assert not (await store.append(heard(5, "e"))).replayed
 
 
 async def test_a_line_that_failed_can_be_stored_after_later_ones(store: Store) -> None:

@@ -54,6 +54,16 @@ def heard(n: int, *texts: str, process: str = "p", session: str = "s", rows: Seq
     )
 
 
+def run(first: int, *lines: list[str], process: str = "p", session: str = "s") -> Entry:
+    """What lines come to that came together, from number ``first`` on."""
+    told = [text for line in lines for text in line]
+    kept = [Line(process, "out", n, float(n), f"line {n}".encode()) for n in range(first, first + len(lines))]
+    return Entry(
+        session=session, events=said(*told, session=session), lines=kept, process=process, line_no=first,
+        parts=[len(line) for line in lines], keep=True,
+    )  # fmt: skip
+
+
 async def begin(store: Store, session: str = "s", process: str = "p", **more: Any) -> Stored:
     """A session and its process."""
     rows = [put(SessionRow(id=session, **more)), put(ProcessRow(id=process, session=session))]

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import Conflict, LocalProtocolError, SessionGone, UsageError
+from ..errors import Conflict, Fenced, LocalProtocolError, SessionGone, UsageError
 from ..events import events as e
 from ..events.commands import Principal
 from ..protocol.control import ControlCancelRequest, ControlRequest
@@ -29,7 +29,7 @@ from .life import Life
 from .prompts import Prompts
 from .queue import Queue
 from .status import StatusBoard
-from .wire import Wire
+from .wire import ENDS, Run, Wire
 from .world import World
 
 Then = Callable[[Stored], None]
@@ -112,6 +112,47 @@ class Session:
                 on_failed=self.life.fenced,
             )
         )
+
+    def grow(self, run: Run, events: list[e.Event], line: Line) -> None:
+        """One more line of a run that will be posted: a line that changes nothing but what it says."""
+        if self._heed(events) or self.desk.changed():
+            self._new_status(events, run.rows, self.world.clock())
+        run.events += events
+        run.lines.append(line)
+        run.parts.append(len(events))
+
+    def post_run(self, run: Run, process: str, told: Then) -> None:
+        """Facts of many lines in one entry: in a flood, what an entry costs is paid once for all that one read brought."""
+
+        def failed(error: Exception) -> None:
+            if isinstance(error, Fenced):
+                self.life.fenced(error)
+            else:
+                self._post_apart(run, process, told)
+
+        self.world.store.post(
+            Entry(
+                session=self.id,
+                epoch=self.row.epoch,
+                events=run.events,
+                rows=run.rows,
+                lines=run.lines,
+                process=process,
+                line_no=run.lines[0].n,
+                parts=run.parts,
+                keep=True,
+                on_stored=told,
+                on_failed=failed,
+            )
+        )
+
+    def _post_apart(self, run: Run, process: str, told: Then) -> None:
+        """One of its lines can't be kept: the others are, each by itself."""
+        at = 0
+        for line, count in zip(run.lines, run.parts, strict=True):
+            events, at = run.events[at : at + count], at + count
+            self.post(events, lines=[line], process=process, line_no=line.n, told=told)
+        self.post([], run.rows)
 
     async def wish(self, events: list[e.Event], rows: Iterable[RowChange] = (), *, lines: Sequence[Line] = ()) -> None:
         """What a person asks for: stored now, or refused with ``StoreUnavailable`` and nothing happened."""
@@ -282,6 +323,8 @@ class Session:
                 self.life.turn_ended()
                 self.pump()
                 return
+            if type(event) in FREES:
+                self.pump()
 
     def written(self, key: str) -> None:
         self.desk.delivered(key)
@@ -347,8 +390,8 @@ STANDING = ("session_created", "process_started", "process_ended", "turn_started
             "rate_limit_changed", "link_lost", "link_restored", "prompt_lost", "prompt_failed")  # fmt: skip
 """Kinds of events that say how a session stands."""
 
-ENDS = frozenset({e.TurnEnded, e.TaskEnded})
-"""Kinds of events after which the next prompt may go, or the process rest."""
+FREES = frozenset({e.PromptWithdrawn, e.QuestionClosed})
+"""Kinds of events that end what kept the next prompt waiting, without the end of a turn."""
 
 WAITING = ("queued", "sent", "taken")
 """States of prompts that a loaded session must know."""

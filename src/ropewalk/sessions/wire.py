@@ -18,7 +18,7 @@ from ..events import events as e
 from ..logs import failure
 from ..protocol.connection import Connection
 from ..protocol.lazy import LazyMessage
-from ..store.base import Line, Stored
+from ..store.base import Line, RowChange, Stored
 from ..transports.base import End
 from .live import Live
 from .translate import Translator
@@ -28,8 +28,21 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("ropewalk.sessions")
 STREAM = b'{"type":"stream_event"'
+QUIET = (b'{"type":"assistant"', b'{"type":"user"')
+"""How lines begin that may only say something."""
 ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 """Questions that people answer. All others are refused at once: the CLI would wait for ever."""
+ENDS = frozenset({e.TurnEnded, e.TaskEnded})
+"""Kinds of events after which the next prompt may go, or the process rest."""
+
+
+class Run(msgspec.Struct):
+    """Lines that came together, and what they say: ``parts`` counts the events of each."""
+
+    events: list[e.Event] = []
+    rows: list[RowChange] = []
+    lines: list[Line] = []
+    parts: list[int] = []
 
 
 LONGEST_KEY = 200
@@ -60,6 +73,7 @@ class Wire:
         self._acknowledged = 0
         self._ack_due = False
         self._told = session.told_and(self._on_stored)
+        self._run: Run | None = None  # quiet lines of the chunk that is being read, not posted yet
 
     # -- what came
 
@@ -76,6 +90,13 @@ class Wire:
                     self._line(number, raw, now)
             except Exception as error:  # noqa: BLE001 - a session's boundary: its fault must not take the link from all others
                 self._not_understood(number, raw, now, error)
+        self._post_run()
+
+    def _post_run(self) -> None:
+        """What must be kept before anything else is posted."""
+        run, self._run = self._run, None
+        if run is not None:
+            self._session.post_run(run, self.process, self._told)
 
     def _not_understood(self, number: int, raw: bytes, now: float, error: Exception) -> None:
         """A fault of ours with one line: the line is kept and shown, the session goes on."""
@@ -83,6 +104,7 @@ class Wire:
         words = raw[: e.TEXT_LIMIT].decode("utf-8", "replace")
         event = e.Unrecognised(what="not understood", raw=words, cut=len(raw) > e.TEXT_LIMIT, process=self.process, line=number)
         lines = [Line(self.process, "out", number, now, raw)]
+        self._post_run()
         self._session.post([event], lines=lines, process=self.process, line_no=number, told=self._told)
 
     def _delta(self, number: int, raw: bytes, now: float) -> None:
@@ -95,25 +117,44 @@ class Wire:
         durable = self._told_live(told)
         if durable or self._keeps_deltas:
             lines = [Line(self.process, "out", number, now, raw)] if self._keeps_deltas else []
+            self._post_run()
             self._session.post(durable, lines=lines, process=self.process, line_no=number, told=self._told)
 
     def _line(self, number: int, raw: bytes, now: float) -> None:
         connection, session = self.connection, self._session
+        if not raw.startswith(QUIET):
+            self._post_run()  # before the connection tells anybody what this line answers
         messages = connection.receive_line(raw)
+        # What the connection leaves untyped changes nothing that it knows: there is nothing to notice, and nothing owed.
+        if len(messages) == 1 and isinstance(message := messages[0], LazyMessage):
+            self._quiet_line(message, number, raw, now)
+            return
+        self._post_run()
         events: list[e.Event] = []
         for message in messages:
             events += self.translator.events(message, number, now)
         events = self._told_live(events)
-        # What the connection leaves untyped changes nothing that it knows: there is nothing to notice, and nothing owed.
-        quiet = len(messages) == 1 and type(messages[0]) is LazyMessage
-        rows = () if quiet else session.notice(connection.take_notable(), events, now)
+        rows = session.notice(connection.take_notable(), events, now)
         self._open_from = None
         self.live.superseded(events)
         lines = [Line(self.process, "out", number, now, raw)]
         session.post(events, rows, lines=lines, process=self.process, line_no=number, told=self._told)
-        if not quiet:
-            self.flush()
+        self.flush()
         session.after_line(events)
+
+    def _quiet_line(self, message: LazyMessage, number: int, raw: bytes, now: float) -> None:
+        """It only says something: posted with the others of its kind that came with it."""
+        events = self._told_live(self.translator.events(message, number, now))
+        self._open_from = None
+        self.live.superseded(events)
+        if self._run is None:
+            self._run = Run()
+        self._session.grow(self._run, events, Line(self.process, "out", number, now, raw))
+        for event in events:
+            if type(event) in ENDS:
+                self._post_run()
+                self._session.after_line(events)
+                return
 
     def _told_live(self, events: list[e.Event]) -> list[e.Event]:
         """Live ones go to whoever listens now; the others are returned, to be kept."""
@@ -122,6 +163,7 @@ class Wire:
             return events
         self.live.add(live)
         if any([self._session.board.heed(event) for event in live]):
+            self._post_run()
             self._session.settle()
         return [event for event in events if not isinstance(event, e.LiveEvent)]
 
@@ -221,7 +263,8 @@ class Wire:
     # -- receipts for the runner
 
     def _on_stored(self, stored: Stored) -> None:
-        number = stored.entry.line_no
+        entry = stored.entry
+        number = entry.lines[-1].n if entry.parts else entry.line_no
         if number is not None and number > self._stored:
             self._stored = number
             if not self._ack_due:

@@ -144,6 +144,8 @@ class Entry(Struct):
     ``epoch``: by which this writer owns the session; lower than the stored one is ``Fenced``. 0 is not checked.
     ``process`` and ``line_no``: the one line that the events come from. Heard again (a runner replays what was not
     acknowledged) the whole entry is skipped. One entry a line, then; its ``Line`` goes into ``lines`` where lines are kept.
+    ``parts``: the entry is a run of lines instead, all of them in ``lines``, ``line_no`` the first; so many events come from
+    each, in order. What of a run was stored before is taken out of the entry, and only the rest is stored and told.
     """
 
     session: str = ""
@@ -153,6 +155,7 @@ class Entry(Struct):
     lines: Sequence[Line] = ()
     process: str | None = None
     line_no: int | None = None
+    parts: Sequence[int] = ()
     keep: bool = False
     """A fact, not a wish: it waits while the disk is sick."""
     on_stored: Callable[[Stored], None] | None = None

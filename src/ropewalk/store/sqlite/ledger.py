@@ -279,8 +279,26 @@ class Ledger:
             raise ValueError("a line_no needs the process whose line it is")
         process = self._process(entry.process)
         if n > process.heard:
-            process.heard = n
+            process.heard = entry.lines[-1].n if entry.parts else n
             return False
+        if entry.parts:
+            self._leave_out_replayed(entry, process)
+            return not entry.parts
+        return self._is_stored(process, n)
+
+    def _leave_out_replayed(self, entry: Entry, process: _Process) -> None:
+        """Only what of a run is new stays in it."""
+        events, lines, parts, at = list[EventLike](), list[Line](), list[int](), 0
+        for line, count in zip(entry.lines, entry.parts, strict=True):
+            if not self._is_stored(process, line.n):
+                lines.append(line)
+                parts.append(count)
+                events += entry.events[at : at + count]
+            at += count
+        entry.events, entry.lines, entry.parts = events, lines, parts
+        process.heard = max([process.heard, *(line.n for line in lines)])
+
+    def _is_stored(self, process: _Process, n: int) -> bool:
         sql = "SELECT EXISTS (SELECT 1 FROM event WHERE process = ? AND line_no = ?) OR EXISTS (SELECT 1 FROM line WHERE id = ?)"
         return bool(self._execute(sql, (process.no, n, line_id(process.no, n, 0))).fetchone()[0])
 
@@ -307,7 +325,8 @@ class Ledger:
         seq, epoch, base = known.seq, known.epoch, known.no << SEQ_BITS
         rows: list[Any] = []
         bodies: list[bytes] = []
-        for part, event in enumerate(entry.events):
+        places = _places(entry) if entry.parts else [(line_no, part) for part in range(len(entry.events))]
+        for event, (line_no, part) in zip(entry.events, places, strict=True):
             seq += 1
             event.seq = seq
             body = body_of(event)
@@ -318,6 +337,11 @@ class Ledger:
         self._events.setdefault(known.no, []).extend(rows)
         self._touched[known.no] = known.seq = seq
         return bodies
+
+
+def _places(entry: Entry) -> list[tuple[int | None, int]]:
+    """Of each event of a run, which line it comes from and which part of it it is."""
+    return [(line.n, part) for line, count in zip(entry.lines, entry.parts, strict=True) for part in range(count)]
 
 
 def body_of(event: EventLike) -> bytes:
