@@ -142,7 +142,7 @@ class Feed:
         for ear in list(ears):
             if ear.reading:
                 continue
-            if ear.listener.backlog > ROOM:
+            if ear.listener.backlog > ROOM or events[0][0] > ear.at + 1:  # a gap is read from the store, whatever made it
                 self._catch_up(ear)
                 continue
             # what was committed can be read before it is published: such an ear has some of it already

@@ -190,7 +190,12 @@ class Reading:
         while folders and looked < 400 and len(found) < 5000:
             folder = folders.pop(0)
             looked += 1
-            listing = await self.roster.world.link.files.list(folder, 2000)
+            try:
+                listing = await self.roster.world.link.files.list(folder, 2000)
+            except UsageError:
+                if folder == root:
+                    raise
+                continue  # closed to us, or gone meanwhile
             for entry in listing.entries:
                 name = os.path.basename(entry.path)
                 if entry.kind == "folder" and name not in SKIPPED:

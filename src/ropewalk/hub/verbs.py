@@ -158,7 +158,8 @@ class Verbs(Reading):
         awake = await self._awake(session)
 
         async def do() -> v.PromptView:
-            return prompt_view(await awake.prompts.edit(who, prompt, command))
+            told = msgspec.structs.replace(command, content=await self._with_files(awake, command.content))
+            return prompt_view(await awake.prompts.edit(who, prompt, told))
 
         await self._known_prompt(awake, prompt)
         return await self.once.carried_out(who, f"edit {prompt}", awake.id, command, do, v.PromptView)

@@ -273,6 +273,7 @@ def view_of(row: QuestionRow) -> QuestionView:
 def refusal(row: QuestionRow) -> AlreadyAnswered:
     """Why a question that is not open can't be answered: who was first, or how it ended."""
     words = {
+        "open": "Claude no longer asks this",
         "withdrawn": "Claude no longer asks this",
         "lost": "the process that asked has ended; it won't ask again by itself",
         "expired": "its time ran out and a policy answered it",

@@ -45,6 +45,8 @@ class Run(msgspec.Struct):
     parts: list[int] = []
 
 
+REMEMBERED_KEYS = 1024
+"""Only those of prompts under way are ever asked for again."""
 LONGEST_KEY = 200
 
 
@@ -175,6 +177,8 @@ class Wire:
     def written(self, key: str) -> None:
         self.unconfirmed.pop(key, None)
         if key not in self.written_keys:
+            if len(self.written_keys) >= REMEMBERED_KEYS:
+                self.written_keys &= self._session.queue.sent.keys()
             self.written_keys.add(key)
             self._session.written(key)
 
