@@ -106,10 +106,11 @@ class House:
         try:
             line = await asyncio.wait_for(asyncio.to_thread(self.hub.stdout.readline), within)  # type: ignore[union-attr]
         except TimeoutError:
+            self.kill_hub()
             raise HouseError(f"the hub does not serve after {within:g} s: {self.last_words()}") from None
         self.served_in = time.monotonic() - began
         if not line:
-            code = await asyncio.to_thread(self.hub.wait)
+            code = await self.gone()
             raise HouseError(f"the hub ended with {code}: {self.last_words()}")
         ready = json.loads(line)
         self.url = ready["url"]

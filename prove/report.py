@@ -43,6 +43,12 @@ INVARIANTS = {
 }  # fmt: skip
 
 
+NOTED = (
+    "refused", "said to be damaged", "logs that were taken back unseen", "denials on a full disk", "lines dropped and named", "cut",
+)  # fmt: skip
+"""Counts that are told with a blow: no failures, but good to know. ``cut``: lines of a killed runner's last moment."""
+
+
 def promise_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple[str, ...]]:
     ran = [(proof, tallies[proof.name]) for proof in proofs if proof.name in tallies and tallies[proof.name].blows]
     rows: list[tuple[str, ...]] = []
@@ -81,7 +87,8 @@ def fault_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple
     for proof in proofs:
         tally = tallies.get(proof.name)
         if tally is not None and tally.blows:
-            measured = "; ".join(f"{what} {figure(what, value)}" for what, value in tally.worst.items())
+            noted = [f"{what}: {tally.counts[what]:,}" for what in NOTED if tally.counts[what]]
+            measured = "; ".join([*(f"{what} {figure(what, value)}" for what, value in tally.worst.items()), *noted])
             failures = sum(tally.lost.values()) + sum(tally.doubled.values())
             rows.append((proof.name, proof.words, f"{tally.blows:,}", str(failures), measured or "–"))
     return rows
@@ -93,7 +100,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 PROMISE_HEAD = ("", "promise", "compared", "lost", "doubled", "worst", "shown by")
-FAULT_HEAD = ("", "blow", "struck", "failures", "worst times")
+FAULT_HEAD = ("", "blow", "struck", "failures", "worst times, and what else was counted")
 
 INTRO = """# What is promised, and what was counted
 
@@ -107,7 +114,10 @@ at 3/n (with 95 % confidence).
 
 
 def page(proofs: list[Proof], tallies: dict[str, Tally], seed: int, full: bool) -> str:
-    intro = INTRO.format(version=__version__, size="full" if full else "plain", seed=seed)
+    wanted = {proof.name: proof.counts[1 if full else 0] for proof in proofs}
+    whole = all(name in tallies and tallies[name].blows >= count for name, count in wanted.items())
+    size = ("full" if full else "plain") if whole else "a part of the plain"
+    intro = INTRO.format(version=__version__, size=size, seed=seed)
     promises = table(PROMISE_HEAD, promise_rows(proofs, tallies))
     faults = table(FAULT_HEAD, fault_rows(proofs, tallies))
     return f"{intro}\n## Promises\n\n{promises}\n\n## Blows\n\n{faults}\n"

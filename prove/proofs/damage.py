@@ -85,14 +85,21 @@ def _copy(whole: House) -> House:
 
 
 def flipped(house: House, rng: random.Random) -> str:
-    """A few bits of the database or its log."""
-    path = rng.choice([path for path in (house.database, Path(f"{house.database}-wal")) if path.stat().st_size])
-    return _flip(path, rng, rng.choice((1, 1, 8, 64)))
+    """A few bits of the database."""
+    return _flip(house.database, rng, rng.choice((1, 1, 8, 64)))
 
 
 def cut(house: House, rng: random.Random) -> str:
-    path = rng.choice([path for path in (house.database, Path(f"{house.database}-wal")) if path.stat().st_size])
-    return _cut(path, rng)
+    return _cut(house.database, rng)
+
+
+def log_flipped(house: House, rng: random.Random) -> str:
+    """Of SQLite's own log, which it reads up to the first bad frame, and says nothing."""
+    return _flip(Path(f"{house.database}-wal"), rng, 1)
+
+
+def log_cut(house: House, rng: random.Random) -> str:
+    return _cut(Path(f"{house.database}-wal"), rng)
 
 
 def spool_cut(house: House, rng: random.Random) -> str:
@@ -121,7 +128,10 @@ def _cut(path: Path, rng: random.Random) -> str:
     return f"{path.name}: {left} of {size} bytes"
 
 
-WAYS = (("flipped bits", flipped), ("cut database", cut), ("cut spool", spool_cut), ("flipped spool", spool_flipped))
+WAYS = (
+    ("flipped bits", flipped), ("cut database", cut), ("flipped log", log_flipped), ("cut log", log_cut),
+    ("cut spool", spool_cut), ("flipped spool", spool_flipped),
+)  # fmt: skip
 
 
 async def _judged(order: Order, ruin: Ruin, house: House, how: str) -> list[str]:
@@ -134,7 +144,7 @@ async def _judged(order: Order, ruin: Ruin, house: House, how: str) -> list[str]
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(_settled(people), 20.0)
-        wrong = await _events(ruin, people, order)
+        wrong = await _events(ruin, people, order, how)
         if "spool" in how:
             wrong += _lines(ruin, house)
     finally:
@@ -153,8 +163,12 @@ async def _settled(people: People) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _events(ruin: Ruin, people: People, order: Order) -> list[str]:
-    """What the API tells of the old log is what it was; or it says that it can't, or that the database is damaged."""
+async def _events(ruin: Ruin, people: People, order: Order, how: str) -> list[str]:
+    """What the API tells of the old log is what it was; or it says that it can't, or that the database is damaged.
+
+    Of SQLite's log it may be an earlier state, whole in itself: commits behind the damage are taken back, and neither SQLite
+    nor the hub can know of them. How often that happened is counted.
+    """
     health = (await people.ask("GET", "/health")).json()
     missing = 0
     for session, events in ruin.book.events.items():
@@ -162,14 +176,25 @@ async def _events(ruin: Ruin, people: People, order: Order) -> list[str]:
         if told is None:
             order.tally.counts["said to be damaged"] += 1
             continue
-        for seq, event in events.items():
-            if seq in told and told[seq] != event:
-                return [f"event {seq} of {session} is told otherwise than it was"]
-            missing += seq not in told
+        same = _same_up_to(events, told)
+        if same < len(events) and " log" in how:
+            order.tally.counts["logs that were taken back unseen"] += 1
+        elif any(seq in told and told[seq] != event for seq, event in events.items()):
+            return [f"event {same + 1} of {session} is told otherwise than it was"]
+        else:
+            missing += sum(seq not in told for seq in events)
     order.tally.counts["images read"] += 1
     if missing and health.get("store") == "ok":
         return [f"{missing} events are missing, and nothing says so"]
     return []
+
+
+def _same_up_to(events: dict[int, dict[str, Any]], told: dict[int, dict[str, Any]]) -> int:
+    """The last number up to which nothing is missing and nothing is other."""
+    same = 0
+    while same + 1 in events and told.get(same + 1) == events[same + 1]:
+        same += 1
+    return same
 
 
 async def _all_events(people: People, session: str) -> dict[int, dict[str, Any]] | None:
@@ -202,4 +227,4 @@ def _lines(ruin: Ruin, house: House) -> list[str]:
     return wrong
 
 
-DAMAGE = [Proof("F12", "bit flips and cuts in the database, its log and the spool", (32, 200), damaged, ("G10",), 2)]
+DAMAGE = [Proof("F12", "bit flips and cuts in the database, its log and the spool", (36, 200), damaged, (), 6)]
