@@ -44,7 +44,8 @@ INVARIANTS = {
 
 
 NOTED = (
-    "refused", "said to be damaged", "logs that were taken back unseen", "denials on a full disk", "lines dropped and named", "cut",
+    "refused", "said to be damaged", "logs that were taken back unseen", "denials on a full disk", "lines dropped and named",
+    "cut",
 )  # fmt: skip
 """Counts that are told with a blow: no failures, but good to know. ``cut``: lines of a killed runner's last moment."""
 
