@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import typing
 from typing import Any
 
 import msgspec
 import pytest
 
+from ropewalk.cli.found import find_hub, is_alive
 from ropewalk.cli.hand import Decision
 from ropewalk.cli.relay.question import answer_of, question_of, version_of
 from ropewalk.cli.relay.story import EventStory
 from ropewalk.cli.safe import cells
 from ropewalk.cli.screen import Look, Screen
-from ropewalk.cli.statuses import STATUSES, fix_of, span, title_of, why_of
+from ropewalk.cli.statuses import STATUSES, fix_of, span, status_meant, title_of, why_of
 from ropewalk.cli.story import Telling
 from ropewalk.cli.table import draw, fit
 from ropewalk.cli.verbs.words import words_of
 from ropewalk.cli.which import short_ids
+from ropewalk.config import Config
+from ropewalk.errors import NotAllowed, UsageError
 from ropewalk.events import events as e
 from ropewalk.events.views import QuestionView, SessionView
 from ropewalk.protocol.answers import Allow, Deny
@@ -112,6 +117,29 @@ def test_what_was_streamed_is_not_said_again() -> None:
     assert out.getvalue() == "one two three four five\n\nsix\n"
 
 
+def test_a_piece_that_overtakes_the_end_of_the_block_before_is_told_behind_it() -> None:
+    """ours: live pieces don't wait for the disk, finished blocks do"""
+    drawn, out, _ = screen()
+    story = EventStory(drawn, session(), "7k2f", Telling("go", "/p"), lambda: 0.0)
+    story.tell(e.TextDelta(block="m:0", text="One and "))
+    story.tell(e.TextDelta(block="n:0", text="Three "))
+    story.tell(e.Text(block="m:0", text="One and two."))
+    story.tell(e.TextDelta(block="n:0", text="and four", begins=6))
+    story.tell(e.Text(block="n:0", text="Three and four."))
+    assert out.getvalue() == "One and two.\n\nThree and four.\n"
+
+
+def test_a_block_that_broke_off_ends_its_line() -> None:
+    """ours: an interrupted turn's last piece, then the next turn"""
+    drawn, out, _ = screen()
+    story = EventStory(drawn, session(), "7k2f", Telling("go", "/p"), lambda: 0.0)
+    story.tell(e.TextDelta(block="m:0", text="One and "))
+    story.tell(e.TurnStarted(turn=2))
+    story.tell(e.TextDelta(block="n:0", text="Two"))
+    story.tell(e.Text(block="n:0", text="Two."))
+    assert out.getvalue() == "One and \n\nTwo.\n"
+
+
 def question(**fields: Any) -> QuestionView:
     given = {"id": "q1", "session": "s", "asks": "permission", "tool": "Bash", "input": {"command": "ls"}, **fields}
     return msgspec.convert(given, QuestionView)
@@ -156,3 +184,21 @@ def test_a_decision_becomes_the_answer_that_the_hub_takes() -> None:
 def test_versions_are_read_as_numbers(text: str | None, version: tuple[int, int, int] | None) -> None:
     """ours"""
     assert version_of(text) == version
+
+
+def test_a_status_is_meant_by_its_name_its_group_or_the_word_in_the_list() -> None:
+    """ours: `ls` says ready, the API says idle"""
+    assert [status_meant(word) for word in ("needs_you", "idle", "ready", "limit", "running")] == [
+        "needs_you", "idle", "idle", "rate_limited", "running_tool",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="did you mean waiting"):
+        status_meant("waitng")
+
+
+def test_a_hub_that_is_named_needs_its_token_and_a_dead_one_is_none() -> None:
+    """ours: said in words, not by the HTTP library; a zombie is no hub"""
+    with pytest.raises(NotAllowed, match="ROPEWALK_TOKEN is not set"):
+        find_hub(Config(home="/nowhere"), {"ROPEWALK_URL": "http://127.0.0.1:1"})
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(child.pid) and is_alive(os.getpid())

@@ -139,7 +139,7 @@ def read_prompt(given: str | None, *, no_input: bool, timeout: float | None, say
         piped = _read_stdin(timeout, say)
     words = "\n\n".join(part for part in ("" if given in (None, "-") else given or "", piped.strip("\n")) if part.strip())
     if not words:
-        raise UsageError('the prompt is empty; give one: ropewalk run "…", or pipe it in')
+        raise UsageError("the prompt is empty; give one as an argument, in quotes, or pipe it in")
     return words
 
 

@@ -27,9 +27,14 @@ class PortTaken(HubError):
 
 def start_hub(config: Config, *words: str) -> Found:
     """A hub of its own session, its talk in its log; returns when it can be asked. Raises ``HubError`` with its last words."""
-    config.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    began = config.log_file.stat().st_size if config.log_file.exists() else 0
-    log = os.open(config.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        config.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        began = config.log_file.stat().st_size if config.log_file.exists() else 0
+        log = os.open(config.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise HubError(
+            f"the hub's folder {config.home} can't be used: {error.strerror}; name another one by ROPEWALK_HOME"
+        ) from None
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "ropewalk", "serve", *words],
@@ -76,7 +81,7 @@ def stop_hub(config: Config) -> int | None:
         return None
     os.kill(address.pid, signal.SIGTERM)
     end = time.monotonic() + STOP
-    while is_alive(address.pid) and not _is_zombie(address.pid):
+    while is_alive(address.pid):
         if time.monotonic() > end:
             raise HubError(f"the hub (pid {address.pid}) does not end; look into {config.log_file}")
         time.sleep(STEP)
@@ -90,10 +95,3 @@ def _is_ours(pid: int) -> bool:
     except OSError:
         return True  # no /proc here: the address file is all that we know
     return any(b"ropewalk" in word for word in words)
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[-1].split()[0] == "Z"
-    except OSError:
-        return False

@@ -50,6 +50,10 @@ def complaint_of(error: RopewalkError) -> Complaint:
             return Complaint(USAGE, sentence(str(error)))
         case SessionGone():
             return _gone(error)
+        case HubError(code="port_taken"):
+            return Complaint(USAGE, sentence(str(error)))
+        case NotAllowed() if os.environ.get("ROPEWALK_TOKEN") and "ROPEWALK_TOKEN" not in str(error):
+            return Complaint(NOT_ALLOWED, f"{sentence(str(error))} (The token is the one in ROPEWALK_TOKEN.)")
         case HubError(code="claude_not_found"):
             return Complaint(NO_CLAUDE, sentence(str(error)))
         case HubError():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -45,7 +46,9 @@ class Address(msgspec.Struct):
 def find_hub(config: Config, environ: Mapping[str, str] = os.environ) -> Found:
     """Raises ``HubUnreachable`` when none runs, ``NotAllowed`` when its token can't be read."""
     if url := environ.get("ROPEWALK_URL"):
-        return Found(url, environ.get("ROPEWALK_TOKEN") or "")
+        if not (token := environ.get("ROPEWALK_TOKEN")):
+            raise NotAllowed(f"ROPEWALK_URL names the hub on {url}, and ROPEWALK_TOKEN is not set: it lets nobody in without")
+        return Found(url, token)
     address = read_address(config)
     if address is None or not is_alive(address.pid):
         raise HubUnreachable(NONE)
@@ -61,13 +64,17 @@ def read_address(config: Config) -> Address | None:
 
 
 def is_alive(pid: int) -> bool:
+    """A zombie is not: where nobody collects the dead, a hub that was killed stays one."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[-1].split()[0] != "Z"
+    except OSError:
+        return True  # no /proc here
 
 
 def _token(config: Config) -> str:

@@ -36,12 +36,20 @@ def _command(words: list[str]) -> int:
         code = typer.main.get_command(app).main(_with_sim(words), prog_name="ropewalk", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
+    except SystemExit as leaving:  # click's own end for a pipe without a reader, with a code of its own
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise leaving.__context__ from None
+        raise
     except RopewalkError as error:
         return _complain(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _could_not(error)
     except Exception as error:
         if not hasattr(error, "format_message"):  # click's, under whichever name this typer carries it
             raise
-        return _misused(error)
+        return _misused(error, words)
     return code if isinstance(code, int) else 0
 
 
@@ -62,14 +70,30 @@ def _complain(error: Exception) -> int:
     return complaint.code
 
 
-def _misused(error: Exception) -> int:
+def _could_not(error: OSError) -> int:
+    """What the machine refuses: a folder that can't be written, a disk that is full."""
+    from .safe import one_line  # noqa: PLC0415 - only when something is wrong
+
+    where = f": {one_line(str(error.filename))}" if error.filename else ""
+    sys.stderr.write(f"ropewalk: {one_line(error.strerror or str(error))}{where}\n")
+    return FAILED
+
+
+def _misused(error: Exception, words: list[str]) -> int:
     from .safe import one_line  # noqa: PLC0415 - only when something is wrong
 
     said = one_line(str(getattr(error, "format_message", lambda: error)())).rstrip(".")
     context = getattr(error, "ctx", None)
-    where = getattr(context, "command_path", "ropewalk")
+    where = getattr(context, "command_path", None) or _page_of(words)
     sys.stderr.write(f"ropewalk: {said}. See: {where} --help\n")
     return USAGE
+
+
+def _page_of(words: list[str]) -> str:
+    """The command whose page helps, where the error itself does not say: ``--deny`` without its reason."""
+    from .pages import PAGES  # noqa: PLC0415 - only when something is wrong
+
+    return f"ropewalk {words[0]}" if words and words[0] in PAGES else "ropewalk"
 
 
 def _version(as_json: bool) -> int:

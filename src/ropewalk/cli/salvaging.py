@@ -24,7 +24,6 @@ from ..store.sqlite.place import BESIDE, Lock
 from ..store.sqlite.salvage import Salvaged, salvage
 from .asked import COLORS, check_choice
 from .codes import DONE, UNANSWERED
-from .found import is_alive, read_address
 from .hand import Hand
 from .home import home_path
 from .keys import PersonGone
@@ -90,12 +89,15 @@ def stamp_for(path: Path) -> str:
 
 
 def refuse_early(config: Config) -> None:
-    """In words that fit; the file's own lock guards it in any case."""
+    """Before anything is read: no database, or a hub that has it."""
     if not config.database.exists():
         raise NotFound(f"there is no database in {home_path(config.home)}, so there is nothing to salvage")
-    address = read_address(config)
-    if address is not None and is_alive(address.pid):
-        raise Conflict(f"a hub runs on this database (pid {address.pid}); stop it first: ropewalk serve --stop")
+    try:
+        Lock(config.database).release()
+    except StoreError as error:
+        if "in use" in str(error):
+            raise Conflict("a hub runs on this database; stop it first: ropewalk serve --stop") from None
+        raise HubError(str(error)) from None
 
 
 def saved_from(path: Path, into: Path) -> Salvaged:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import UsageError
+
 DEMO = "demo"
 SCENARIO = "ROPEWALK_SIM_SCENARIO"
 PASSED_ON = "ROPEWALK_SIM_"
@@ -29,6 +31,8 @@ def sim_environment(scenario: str) -> dict[str, str]:
 
 def whole(scenario: str | None) -> str:
     """A file is named from here, not from the folder that the stand-in runs in."""
+    if scenario and os.sep in scenario and not os.path.exists(scenario):
+        raise UsageError(f"the scenario {scenario} does not exist; bare --sim takes the one that is built in")
     return os.path.abspath(scenario) if scenario and os.path.exists(scenario) else scenario or DEMO
 
 

@@ -6,6 +6,7 @@ import datetime
 from typing import NamedTuple
 
 from ..events.views import SessionView
+from .asked import check_choice
 from .codes import INSTALL
 from .screen import Glyphs
 
@@ -51,6 +52,17 @@ FIXES = {
 """The hub's verbs for what would help → what to type."""
 
 STAND_IN = "(stand-in)"
+
+
+GROUPS = ("needs_you", "working", "quiet")
+
+
+def status_meant(word: str) -> str:
+    """A group, a status by its name, or by the word that lists show for it. Raises ``UsageError``."""
+    shown = {one.word: status for status, one in STATUSES.items()}
+    known = (*GROUPS, *STATUSES, *shown)
+    check_choice("status", word, tuple(dict.fromkeys(known)))
+    return word if word in (*GROUPS, *STATUSES) else shown[word]
 
 
 def word_of(status: str) -> Word:

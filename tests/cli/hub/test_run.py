@@ -184,6 +184,34 @@ def test_a_timeout_interrupts_the_turn(hub: HubDesk) -> None:
     assert done.code == 9 and "ropewalk prompt" in done.err
 
 
+def test_a_prompt_behind_anothers_turn_answers_and_draws_only_its_own(hub: HubDesk) -> None:
+    """ours: the policy of a script is not for a question that somebody else was asked"""
+    hub.script(rules=[{"prompt": "first", "steps": [MAKE, {"text": "Made."}]}, {"steps": [MAKE, {"text": "Second."}]}])
+    session = hub.new("first")
+    first = hub.question(session)
+    late = hub.ropewalk("prompt", session, "--wait", "--on-question", "deny", "--timeout", "1s", "too long")
+    assert late.code == 9 and "was withdrawn" in late.err and "behind a question" in late.err
+    assert hub.question(session)["id"] == first["id"] and hub.prompts == ["first"]
+    with hub.background("run", "--resume", session, "--on-question", "deny", "-q", "second") as running:
+        until(lambda: [one for one in hub.json("show", session)["queue"] if one["text"] == "second"], "queued prompt")
+        assert hub.ropewalk("answer", first["id"], "--allow").code == 0
+        out, _ = running.communicate(timeout=30)
+    assert running.returncode == 0 and out.decode() == "Second.\n"
+    assert [answer["behavior"] for answer in hub.answers] == ["allow", "deny"]
+
+
+def test_ctrl_c_behind_anothers_turn_takes_the_prompt_back(hub: HubDesk) -> None:
+    """ours: the turn that runs is not the one that was asked for here"""
+    hub.script(MAKE, {"text": "Made."})
+    session = hub.new("first")
+    first = hub.question(session)
+    with hub.terminal("prompt", session, "--wait", "second") as terminal:
+        terminal.until("behind a question")
+        terminal.press(CTRL_C)
+        assert terminal.end() == 130
+    assert hub.question(session)["id"] == first["id"] and "second" not in str(hub.json("show", session)["queue"])
+
+
 def test_a_failed_turn_is_one_and_says_why(hub: HubDesk) -> None:
     """ours"""
     hub.script({"fail": 400})

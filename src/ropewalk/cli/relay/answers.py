@@ -33,7 +33,7 @@ class AtDesk:
         self._agents: dict[str, str] = {}
         self._desk = Desk(screen, keyboard, folder, lambda: version_of(version), self._agents, far=far, edit=edit)
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int) -> Decision | None:
+    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
         if view.origin:
             self._agents[view.origin] = view.origin
         return await self._desk.decide(question, waiting)
@@ -45,12 +45,12 @@ class Absent:
     def __init__(self, policy: str, screen: Screen, folder: str, shown: str) -> None:
         self.policy, self.screen, self.folder, self.shown = policy, screen, folder, shown
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int) -> Decision | None:
+    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
         if self.policy == "fail":
             raise NobodyHere(view)
         head = Card(self.screen, question, self.folder).head()
         self.screen.say(f"{head}   {one_line(view.line)}")
-        if self.policy == "deny":
+        if self.policy == "deny" and ours:
             return Decision(Deny(NOBODY), "denied: nobody is here to answer")
         self.screen.say(f"  it waits; answer it: ropewalk answer {self.shown}")
         return None

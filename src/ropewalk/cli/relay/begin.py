@@ -9,7 +9,7 @@ from ...client.remote import Remote
 from ...config import Config, load
 from ...errors import HubUnreachable, NotAllowed, NotFound, UsageError
 from ...events.commands import Mode, SessionOptions
-from ...events.views import SessionView
+from ...events.views import PromptView, SessionView
 from ..asked import Asked
 from ..background import PortTaken, start_hub
 from ..begin import prepared
@@ -20,7 +20,7 @@ from ..screen import Screen
 from ..sim import DEMO, SCENARIO, whole
 from ..verbs.asking import PATIENCE, connected, quiet_logs
 from ..which import checked, last_used, newest_of, remember, short_ids
-from .run import HubRun, Wanted
+from .run import HubRun, Wanted, behind_question
 
 ALONE = {
     "cli": "--cli names another claude; the hub runs its own (cli in its configuration)",
@@ -71,12 +71,17 @@ async def _run(asked: Asked, screen: Screen, keyboard: Keyboard | None, config: 
         session, prompt, after = await begun(remote, asked, config, listed)
         remember(config, session.id)
         shown = short_ids([session.id, *(one.id for one in listed)])[session.id]
+        behind = prompt is not None and behind_question(session, prompt)
         wanted = Wanted(asked.prompt, asked.output, asked.timeout, asked.on_question, asked.thinking)
-        return await HubRun(remote, session, shown, wanted, screen, keyboard).go(prompt, after)
+        return await HubRun(remote, session, shown, wanted, screen, keyboard).go(
+            prompt.id if prompt is not None else None, after, behind=behind
+        )
 
 
-async def begun(remote: Remote, asked: Asked, config: Config, listed: list[SessionView]) -> tuple[SessionView, str | None, int]:
-    """The session, the prompt's id where it is known already, and the seq to listen after."""
+async def begun(
+    remote: Remote, asked: Asked, config: Config, listed: list[SessionView]
+) -> tuple[SessionView, PromptView | None, int]:
+    """The session, the prompt where it is known already, and the seq to listen after."""
     old = await _old(remote, asked, config, listed)
     if old is None:
         try:
@@ -88,7 +93,7 @@ async def begun(remote: Remote, asked: Asked, config: Config, listed: list[Sessi
     if asked.fork:
         return await remote.fork(old.id, prompt=asked.prompt), None, 0
     sent = await remote.prompt(old.id, asked.prompt)
-    return old, sent.id, old.last_seq
+    return old, sent, old.last_seq
 
 
 async def _old(remote: Remote, asked: Asked, config: Config, listed: list[SessionView]) -> SessionView | None:

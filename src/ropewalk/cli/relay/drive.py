@@ -29,13 +29,18 @@ from .story import EventStory
 
 OVER = ("failed", "stopped")
 """Statuses after which nothing comes by itself."""
+OF_TURN = (
+    e.Text, e.TextDelta, e.Thinking, e.ThinkingDelta, e.ToolStarted, e.ToolFinished, e.ToolProgressed, e.TurnStarted, e.TurnEnded,
+    e.QuestionClosed,
+)  # fmt: skip
+"""What a turn says and does: drawn only of the one that took the prompt."""
 
 
 class Answers(Protocol):
     """Who answers questions here."""
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int) -> Decision | None:
-        """None leaves it open."""
+    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool) -> Decision | None:
+        """None leaves it open. ``ours``: it is asked by the turn that took our prompt, not by one before it."""
 
 
 @dataclass
@@ -62,20 +67,31 @@ class Relay:
         self.asking = False
         """A card is on the screen."""
         self._prompt: str | None = None
+        self._ours, self._sent = True, False
         self._heard: asyncio.Queue[e.Event | BaseException] = asyncio.Queue()
         self._held: deque[e.Event] = deque()
         self._open: dict[str, QuestionView] = {}
         self._views: dict[str, QuestionView] = {}
         self._fresh = False
 
-    async def interrupt(self) -> None:
-        """What a first ^C asks for."""
+    async def interrupt(self) -> str:
+        """What a first ^C asks for, and the end of patience; in words. A turn that is not ours is left alone."""
+        if not self._ours and self._prompt is not None:
+            with suppress(HubError):  # too late for that: it is on its way to the CLI
+                await self.remote.withdraw(self.session.id, self._prompt)
+                self.log.stopped = True
+                return "The prompt had not been taken yet and was withdrawn"
         await self.remote.interrupt(self.session.id)
+        return "The turn was interrupted"
+
+    def expect(self, prompt: str | None) -> None:
+        """From here on ^C is about this prompt."""
+        self._prompt, self._ours = prompt, prompt is None
+        self.interrupts.client = self
 
     async def run(self, prompt: str | None, after: int) -> None:
         """To the end of the turn that takes the prompt; None: the first one that is queued after ``after``. ``log`` is filled."""
-        self._prompt = prompt
-        self.interrupts.client = self
+        self.expect(prompt)
         pump = asyncio.get_running_loop().create_task(self._pump(after))
         try:
             await self._read()
@@ -122,14 +138,17 @@ class Relay:
     async def _take(self, event: e.Event) -> None:
         if isinstance(event, e.PromptQueued) and (self._prompt is None or self._fresh):
             self._prompt, self._fresh = event.prompt, False
-        self.deeds.heed(event)
-        self.story.tell(event)
+        self._ours = self._ours or self._begins(event)
+        if self._ours:
+            self.deeds.heed(event)
+        if self._ours or not isinstance(event, OF_TURN):
+            self.story.tell(event)
         if self.on_event is not None:
             await self.on_event(event)
         match event:
             case e.QuestionOpened():
                 await self._question(event.question)
-            case e.QuestionClosed():
+            case e.QuestionClosed() if self._ours:
                 self._closed(event)
             case e.StatusChanged() if event.status in OVER:
                 self.log.status = event
@@ -137,6 +156,17 @@ class Relay:
                 self.log.status = None
             case _ if self._prompt is not None and ends(event, self._prompt):
                 self._done(event)
+
+    def _begins(self, event: e.Event) -> bool:
+        """From here on it is the turn that has our prompt: it was taken, or a turn begins after it was handed over."""
+        match event:
+            case e.PromptSent() if event.prompt == self._prompt:
+                self._sent = True
+            case e.PromptTaken() if event.prompt == self._prompt:
+                return True
+            case e.TurnStarted():
+                return self._sent
+        return self._prompt is not None and ends(event, self._prompt)
 
     def _done(self, event: e.Event) -> None:
         if isinstance(event, e.TurnEnded):
@@ -167,7 +197,7 @@ class Relay:
             return  # closed before it could be drawn
         question = question_of(view)
         loop = asyncio.get_running_loop()
-        deciding = loop.create_task(self.answers.decide(question, view, len(self._open) - 1))
+        deciding = loop.create_task(self.answers.decide(question, view, len(self._open) - 1, self._ours))
         self.asking = True
         try:
             decision = await self._decided(deciding, name)

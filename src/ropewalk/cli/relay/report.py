@@ -41,6 +41,8 @@ async def ending_of(relay: Relay, shown: str) -> Ending:
 async def _no_turn(relay: Relay, shown: str) -> Ending:
     refused = relay.log.refused
     if isinstance(refused, e.PromptWithdrawn):
+        if relay.log.stopped:
+            return Ending(INTERRUPTED)
         return Ending(FAILED, Complaint(FAILED, f"the prompt was withdrawn{f' by {refused.by}' if refused.by else ''}."))
     view = await relay.remote.get(relay.session.id)
     why = (refused.reason if refused is not None else "") or view.why

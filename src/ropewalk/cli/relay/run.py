@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ...client.remote import Remote
 from ...errors import HubError, RopewalkError
-from ...events.views import SessionView
+from ...events.views import PromptView, SessionView
 from ...sessions.figures import seconds
 from ..codes import INTERRUPTED, READER_GONE, TIMED_OUT, UNANSWERED, Complaint, complaint_of
 from ..interrupts import Interrupts
@@ -47,6 +47,11 @@ class Wanted:
     thinking: bool = False
 
 
+def behind_question(session: SessionView, prompt: PromptView) -> bool:
+    """Somebody has to answer before it is its turn."""
+    return prompt.state == "queued" and session.status == "waiting"
+
+
 class HubRun:
     """One prompt, from the moment that the hub has it."""
 
@@ -66,10 +71,13 @@ class HubRun:
         )
         self.relay = Relay(remote, session, screen, self.story, answers, self.interrupts)
 
-    async def go(self, prompt: str | None, after: int) -> int:
-        """Everything, to the exit code."""
+    async def go(self, prompt: str | None, after: int, *, behind: bool = False) -> int:
+        """Everything, to the exit code. ``behind``: the turn before it asks something."""
         began = time.monotonic()
         async with self.interrupts:
+            self.relay.expect(prompt)
+            if behind:
+                self.screen.say(f"  it waits behind a question of the turn before it: ropewalk answer {self.shown}")
             ending = await self._ending(prompt, after)
         if ending.code == READER_GONE:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -120,10 +128,11 @@ class HubRun:
         return Ending(INTERRUPTED)
 
     async def _timed_out(self) -> Ending:
+        done = "The hub has it still"
         with suppress(HubError):
-            await self.remote.interrupt(self.session.id)
+            done = await self.relay.interrupt()
         limit = seconds(self.wanted.timeout or 0)
-        words = f"timed out after {limit} (--timeout). The turn was interrupted; go on with: ropewalk prompt {self.shown} …"
+        words = f"timed out after {limit} (--timeout). {done}; go on with: ropewalk prompt {self.shown} …"
         return Ending(TIMED_OUT, Complaint(TIMED_OUT, words))
 
     def _unanswered(self, nobody: NobodyHere) -> Ending:

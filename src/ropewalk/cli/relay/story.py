@@ -28,6 +28,7 @@ class EventStory:
         self._began: dict[str, float] = {}
         self._because: dict[str, str] = {}
         self._block, self._streamed = "", ""
+        self._ahead: list[e.TextDelta] = []
         self._doing, self._since = "waiting for claude", clock()
         self._headed = False
 
@@ -66,6 +67,9 @@ class EventStory:
 
     def _head(self, event: e.TurnStarted) -> None:
         self._do("thinking")
+        if self._streamed:  # the turn before broke off in the midst of a block
+            self.screen.end_answer()
+        self._block, self._streamed, self._ahead = "", "", []
         if self._headed:
             return
         self._headed = True
@@ -80,6 +84,9 @@ class EventStory:
         self.screen.talk(paint("dim", f"{self.shown}  ") + paint("bold", title) + paint("dim", f"   {tail}"))
 
     def _stream(self, event: e.TextDelta) -> None:
+        if event.block != self._block and self._streamed:
+            self._ahead.append(event)  # live pieces don't wait for the disk: they can overtake the end of the block before
+            return
         if event.block != self._block:
             self._block, self._streamed = event.block, ""
         if event.begins > len(self._streamed):
@@ -90,6 +97,8 @@ class EventStory:
 
     def _text(self, event: e.Text) -> None:
         streamed = self._streamed if event.block == self._block or not event.block else ""
+        if self._streamed and not streamed:
+            self.screen.end_answer()
         if event.text.startswith(streamed):
             self._speak(event.text[len(streamed) :])
         elif not (event.cut and streamed.startswith(event.text)):  # a broken stream is asked for again, in other words
@@ -101,6 +110,9 @@ class EventStory:
             self.screen.say(f"  the rest of this is not shown here; whole: ropewalk logs {self.shown} --lines")
         self._block, self._streamed = "", ""
         self._do("thinking")
+        ahead, self._ahead = [one for one in self._ahead if one.block != event.block], []
+        for one in ahead:
+            self._stream(one)
 
     def _speak(self, text: str) -> None:
         if self.telling.speaks:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...events.views import Page, QuestionView, SessionView
 from ...sessions.figures import count, dollars
 from ..home import home_path
-from ..statuses import clock, fix_of, glyph_of, span, title_of, why_of, word_of
+from ..statuses import clock, fix_of, glyph_of, span, status_meant, title_of, why_of, word_of
 from ..table import draw
 from ..which import MANY, short_ids
 from .asking import Asking
@@ -43,7 +43,9 @@ def _marked(asking: Asking, view: SessionView, shown: dict[str, str]) -> str:
 
 
 async def ls(asking: Asking, *, status: str | None, text: str | None, tag: str | None, archived: bool, limit: int) -> int:
-    listed = await asking.remote.list(status=status, text=text, tag=tag, archived=archived, limit=limit)
+    listed = await asking.remote.list(
+        status=status_meant(status) if status is not None else None, text=text, tag=tag, archived=archived, limit=limit
+    )
     if asking.as_json:
         asking.object(Page(items=listed))
     elif asking.ids_only:
@@ -127,7 +129,7 @@ async def runner_ls(asking: Asking) -> int:
             (one.name or one.id, one.state, str(one.processes), str(one.held_lines), one.version, _since(one.since), one.why)
             for one in found
         ]
-        draw(asking.screen, ("RUNNER", "STATE", "TURNS", "HELD", "VERSION", "SINCE", "WHY"), rows)
+        draw(asking.screen, ("RUNNER", "STATE", "CLAUDES", "LINES HELD", "VERSION", "SINCE", "WHY"), rows)
     return 0
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...config import Config, load
-from ...errors import HubUnreachable, UsageError
+from ...errors import Conflict, HubUnreachable, StoreRefused, UsageError
 from ..background import start_hub, stop_hub
 from ..codes import INSTALL
-from ..found import find_hub
+from ..found import find_hub, is_alive, read_address
 from ..home import home_path
 from ..safe import one_line
 
@@ -44,7 +44,18 @@ def _here(config: Config, as_json: bool) -> int:
         serve_hub(config, on_ready)
     except KeyboardInterrupt:
         return 0
+    except StoreRefused as refused:
+        raise second(config, refused) from None
     return 0
+
+
+def second(config: Config, refused: StoreRefused) -> Exception:
+    """Where the first one is, if it says so; else what the store said."""
+    address = read_address(config)
+    if "in use" not in str(refused) or address is None or not is_alive(address.pid):
+        return refused
+    words = f"a hub runs here already, on {address.url} (pid {address.pid})"
+    return Conflict(f"{words}. Sign in: ropewalk token new   Stop it: ropewalk serve --stop")
 
 
 def lines_of(ready: Ready) -> list[str]:

@@ -15,7 +15,7 @@ from ...sessions.figures import dollars, thousands
 from ..asked import ALL_MODES, check_choice
 from ..home import home_path
 from ..modes import mode_words
-from ..relay.run import HubRun, Wanted
+from ..relay.run import HubRun, Wanted, behind_question
 from ..run import keyboard_here
 from ..safe import cut, one_line
 from ..screen import Screen, look_around
@@ -23,6 +23,8 @@ from ..statuses import STAND_IN, clock, fix_of, glyph_of, span, why_of, word_of
 from ..which import remember
 from .asking import Asking
 
+TITLE_MOST = 400
+"""The hub takes no longer ones."""
 LOOK_BACK = 200
 """Events in which Claude's last words are looked for."""
 
@@ -98,6 +100,8 @@ async def new(
 ) -> int:  # fmt: skip
     if mode is not None:
         check_choice("mode", mode, ALL_MODES)
+    if title is not None and len(title) > TITLE_MOST:
+        raise UsageError(f"--title has {len(title)} letters; {TITLE_MOST} are the most")
     view = await asking.remote.start(
         cwd, words, title=title, model=model, permission_mode=cast(Mode | None, mode), resume=resume, tags=tags,
         options=SessionOptions(sim=sim),
@@ -132,7 +136,8 @@ async def prompt(
         else:
             asking.screen.row(f"{sent.state}: {cut(_one(asking.screen, sent.text), asking.screen.look.width - 10)}")
         return 0
-    look = look_around("auto" if asking.screen.look.color else "never", ascii_only=asking.screen.look.ascii, quiet=asking.as_json)
+    quiet = asking.as_json or asking.ids_only
+    look = look_around("auto" if asking.screen.look.color else "never", ascii_only=asking.screen.look.ascii, quiet=quiet)
     wanted = Wanted(text, "json" if asking.as_json else "text", timeout, on_question)
     run = HubRun(asking.remote, view, await asking.short(view.id), wanted, Screen(look), keyboard_here(no_input))
-    return await run.go(sent.id, view.last_seq)
+    return await run.go(sent.id, view.last_seq, behind=behind_question(view, sent))

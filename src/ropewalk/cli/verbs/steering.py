@@ -15,6 +15,8 @@ async def interrupt(asking: Asking, word: str) -> int:
 
 async def stop(asking: Asking, word: str, patience: float) -> int:
     view = await asking.session(word)
+    if view.status == "stopped" and view.process is None:
+        return _told(asking, Receipt(message="it was stopped already"), "")
     return _told(asking, await stop_shown(asking.remote, view.id, asking.screen, patience), "stopped")
 
 
