@@ -86,6 +86,16 @@ def test_a_table_fits_the_terminal_and_cuts_the_widest_first() -> None:
     assert fit([("a", "b")], 80) == [1, 1]
 
 
+def test_a_narrow_terminal_goes_without_spare_columns() -> None:
+    """ours: at 40 columns no row is wrapped"""
+    heads, row = ("ID", "WHY", "FOLDER", "AGE"), ("7k2f", "asks something long", "/home/mia/code/shop", "16 min")
+    for width, shown in ((80, heads), (30, ("ID", "WHY", "AGE")), (18, ("ID", "WHY"))):
+        drawn, out, _ = screen(width)
+        draw(drawn, heads, [row], spare=(2, 3))
+        lines = out.getvalue().splitlines()
+        assert tuple(lines[0].split()) == shown and all(cells(line) <= width for line in lines)
+
+
 def every_event() -> list[e.Event]:
     """One of each kind, with as little as it takes."""
     plain: dict[Any, Any] = {str: "x", int: 1, float: 1.0, bool: True}

@@ -12,10 +12,22 @@ LEAST = 8
 GAP = 2
 
 
-def draw(screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> None:
-    """To stdout. ``heads`` empty: none. ``styles``: one a row, for its first cell."""
+def draw(
+    screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = (), spare: Sequence[int] = ()
+) -> None:
+    """To stdout. ``heads`` empty: none. ``styles``: one a row, for its first cell. ``spare``: columns that a narrow terminal
+    goes without, the first first.
+    """
     harmless = [[one_line(cell, ascii_only=screen.look.ascii) for cell in row] for row in rows]
-    rooms = fit([*([heads] if heads else []), *harmless], screen.look.width)
+    whole = [*([list(heads)] if heads else []), *harmless]
+    kept = list(range(len(whole[0]))) if whole else []
+    rooms = fit(whole, screen.look.width)
+    for column in spare:
+        if sum(rooms) + GAP * (len(rooms) - 1) <= screen.look.width:
+            break
+        kept.remove(column)
+        rooms = fit([[row[index] for index in kept] for row in whole], screen.look.width)
+    heads, harmless = [heads[index] for index in kept] if heads else [], [[row[index] for index in kept] for row in harmless]
     if heads:
         screen.row(screen.paint("dim", _joined(screen, heads, rooms)))
     for index, row in enumerate(harmless):

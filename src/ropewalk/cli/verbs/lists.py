@@ -73,7 +73,7 @@ def _table(asking: Asking, listed: Sequence[SessionView]) -> None:
         for one in listed
     ]
     heads = ("ID", "STATUS", "WHY", "TITLE", "FOLDER", "COST", "AGE")
-    draw(screen, heads, rows, [word_of(one.status).style for one in listed])
+    draw(screen, heads, rows, [word_of(one.status).style for one in listed], spare=(4, 5, 6))
 
 
 def _reason(view: SessionView, shown: str) -> str:
@@ -113,7 +113,7 @@ def _questions(asking: Asking, asked: Sequence[QuestionView], sessions: dict[str
         )
         for one in asked
     ]
-    draw(screen, (), rows, ["amber"] * len(rows))
+    draw(screen, (), rows, ["amber"] * len(rows), spare=(3, 1))
     screen.row(screen.paint("dim", f"answer: ropewalk answer {shown[asked[0].session]}"))
 
 

@@ -45,7 +45,9 @@ async def token_ls(asking: Asking) -> int:
         for one in found:
             asking.screen.row(one.id)
     else:
-        draw(asking.screen, ("ID", "NAME", "KIND", "ROLES", "MADE", "SEEN", "ENDS"), [_row(one) for one in found])
+        draw(
+            asking.screen, ("ID", "NAME", "KIND", "ROLES", "MADE", "SEEN", "ENDS"), [_row(one) for one in found], spare=(4, 5, 6)
+        )
     return 0
 
 
