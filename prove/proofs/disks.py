@@ -106,6 +106,7 @@ async def _said(one: Round, promise: str) -> None:
 
 async def _held(one: Round, ballast: Path) -> None:
     """The sessions whose CLIs go on speaking say that their output waits."""
+    one.load.late.set()
     speaking = one.load.begin(one.load.people.prompt(one.load.sessions[0], "many"))
     began = time.monotonic()
     while not rows(one.house.database, WAITS):

@@ -24,13 +24,12 @@ async def hub_stopped(one: Round) -> None:
     one.struck()
     seconds = LONG if one.number % 13 >= 13 - LONG_ONES else one.rng.choice((1.0, 1.0, 5.0))
     at = time.time()
-    one.load.people.paused = True
+    one.load.people.paused_until = time.monotonic() + seconds + 5.0
     one.house.signal_hub(signal.SIGSTOP)
     await asyncio.sleep(seconds)
     one.house.signal_hub(signal.SIGCONT)
     began = time.monotonic()
     await one.load.people.get("/health")
-    one.load.people.paused = False
     one.tally.measure("answers again after", time.monotonic() - began)
     for row in rows(one.house.database, FALSE_ALARM, at):
         if b'"wanted":true' not in row["body"]:
