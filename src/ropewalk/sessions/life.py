@@ -166,7 +166,8 @@ class Life:
             launch = launch_for(row, session.options, program, world.config, world.environ, **how)
             launch.check()
             kept = ProcessRow(id=process, session=session.id, runner=row.runner, argv=launch.argv, started_at=world.clock())
-            await session.wish([], [put(kept), session.change(process=process)])
+            stand_in = {"sim": True} if world.config.sim else {}  # marked as such from now on, whatever it ran on before
+            await session.wish([], [put(kept), session.change(process=process, **stand_in)])
         except BaseException:
             world.slots.reaped(process)
             raise

@@ -66,6 +66,7 @@ def _copied(path: Path, folder: Path) -> Path:
 def _salvage(copy: Path, into: Path) -> Salvaged:
     old = sqlite3.connect(copy, isolation_level=None)
     old.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    old.execute("PRAGMA writable_schema = ON")  # else a file that was cut off is refused whole: its header names more pages
     new = first_writer(into)
     found = Salvaged({}, 0, 0)
     try:
