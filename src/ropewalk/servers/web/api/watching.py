@@ -48,7 +48,8 @@ class LinePage(Struct):
 async def list_events(hub: Hub, who: Who, session: Name, after: After = 0, limit: Limit = 500) -> Response[bytes]:
     """A page of the log, as it was stored."""
     found = await hub.events(who, session, after=after, limit=limit)
-    following = str(found[-1][0]).encode() if len(found) == limit else b"null"
+    more = _more(len(found) == limit, sum(len(body) for _, body in found))
+    following = str(found[-1][0]).encode() if more else b"null"
     return Response(b'{"items":[' + b",".join(body for _, body in found) + b'],"next":' + following + b"}", media_type=JSON)
 
 
@@ -66,8 +67,17 @@ async def list_lines(
     """What went over the wire, verbatim. ``after`` is the ``cursor`` of the last line that was read."""
     found = await hub.lines(who, session, after=after, direction=direction, limit=limit)
     items = [_line(*line) for line in found]
-    page = LinePage(items, items[-1].cursor if len(items) == limit else None)
+    more = _more(len(items) == limit, sum(len(line[5]) for line in found))
+    page = LinePage(items, items[-1].cursor if more else None)
     return Response(msgspec.json.encode(page), media_type=JSON)
+
+
+LARGE = 4 * 1024 * 1024
+
+
+def _more(full: bool, size: int) -> bool:
+    """A page of large items ends before its limit is reached: then there may be more as well."""
+    return full or size > LARGE
 
 
 def _line(cursor: int, process: str, direction: str, n: int, at: float, data: bytes) -> WireLine:
