@@ -85,7 +85,7 @@ async def _wire(asking: Asking, session: str, after: int, follow: bool) -> int:
         for line in found:
             _say_line(asking, line)
             after = line.cursor
-        if len(found) < MANY and not follow:
+        if not found and not follow:
             return 0
         if not found:
             await asyncio.sleep(LOOK_AGAIN)
