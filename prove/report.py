@@ -45,7 +45,7 @@ INVARIANTS = {
 
 NOTED = (
     "refused", "said to be damaged", "logs that were taken back unseen", "denials on a full disk", "lines dropped and named",
-    "cut",
+    "cut", "G13 over 100 ms",
 )  # fmt: skip
 """Counts that are told with a blow: no failures, but good to know. ``cut``: lines of a killed runner's last moment."""
 
