@@ -82,7 +82,7 @@ def finish(chosen: list[Proof], state: State, asked: argparse.Namespace, partly:
     wrong = [words for tally in tallies.values() for words in tally.wrong]
     for words in wrong[:40]:
         say(f"- {words[:1500]}")
-    if not partly:
+    if not asked.only:
         write(list(ALL), tallies, asked.seed, asked.full)
     return 1 if wrong else 0
 
