@@ -11,7 +11,7 @@ from typing import Any, Self
 import httpx
 
 from .answers import compare_with_api
-from .book import read, rows
+from .book import rows
 from .check import Findings, Side, check
 from .house import GUARD, House
 from .listeners import Socket, Stream
@@ -183,7 +183,7 @@ class Load:
         """``thorough``: what the API answers is compared with the file, too, and everything is put to rest and counted."""
         findings = await check(self.side)
         if thorough and self.house.up:
-            await compare_with_api(self.people, read(self.house.database), self.sessions, findings)
+            await compare_with_api(self.people, self.sessions, findings)
             await self._rest(findings)
         return findings
 
