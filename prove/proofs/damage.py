@@ -39,6 +39,9 @@ async def ruined(rng: random.Random) -> Ruin:
     async with Load(house, rng, sessions=4) as load:
         await asyncio.gather(*load.prompts())
         await load.quiet()
+        house.signal_hub(signal.SIGTERM)  # so that the database itself holds something, not only its log
+        await house.gone()
+        await house.start()
         await asyncio.gather(*load.prompts(1))
         await asyncio.sleep(0.3)
         house.kill_hub()
