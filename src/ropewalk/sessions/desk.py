@@ -117,6 +117,8 @@ class Desk:
 
     async def answer(self, who: Principal, question: str, command: c.Answer, rows: Iterable[RowChange] = ()) -> QuestionRow:
         """One verdict: stored, then said to the CLI. Raises ``AlreadyAnswered`` for the second."""
+        self._still_open(question)
+        await self._session.life.found()
         row = self._still_open(question)
         wire = self._session.wire
         if wire is None or wire.over or row.request_id not in wire.connection.questions:

@@ -45,6 +45,8 @@ START_WITHIN = 90.0
 """Seconds until a CLI must have answered our first request; 2.1.37 takes 3 on an idle machine, a loaded one may take 30."""
 INTERRUPT_WITHIN = 5.0
 GONE_WITHIN = 30.0
+FOUND_WITHIN = 10.0
+"""Seconds that a request waits for a process of an earlier life of the hub to be heard again; a restart takes one or two."""
 KILLED = (None, -9, 137)
 """Exit codes of a process that had no time to note what it cost."""
 NOT_HEARD = "its runner is not heard now, so its process can be neither asked nor ended; try again when it is"
@@ -64,7 +66,8 @@ class Life:
         self._held = False  # a prompt was lost, or a start failed for good: the queue waits for a person
         self._rest: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        self._gone = asyncio.Event()
+        self._gone = asyncio.Event()  # one for each process: it is gone, and its end is stored
+        self._found = asyncio.Event()  # the process that the row names is heard, or known to be gone
         self._quiet = asyncio.Event()
         self._lost: list[str] = []  # prompts of a process that was killed: the CLI's own record may not hold them
 
@@ -81,8 +84,16 @@ class Life:
         return self._start_of is not None
 
     async def come_up(self) -> None:
-        """A start under way is waited for: what is asked of the process then reaches it."""
+        """A start under way, or a process that is looked for, is waited for: what is asked of it then reaches it."""
+        await self.found()
         await self._up.wait()
+
+    async def found(self) -> None:
+        """Wait a little for a process of an earlier life of the hub: it is heard again soon after a restart, or known to be gone."""
+        if self._session.wire is None and self._session.row.process is not None and not self.starting:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FOUND_WITHIN):
+                    await self._found.wait()
 
     def wanted_again(self) -> None:
         """A person sent or asked for something: what was held back may go on."""
@@ -96,6 +107,7 @@ class Life:
         """Raises what keeps it from starting, in words."""
         self.wanted_again()
         await self._calm.wait()
+        await self.found()
         if self.asleep or self.starting:
             await asyncio.shield(self._begin())
         elif self._session.wire is None:
@@ -177,7 +189,7 @@ class Life:
         )  # fmt: skip
         wire = Wire(session, process, connection, Translator(session.id, process, row.cwd, session.known))
         session.wire, session.process = wire, kept
-        self._gone.clear()
+        self._gone = asyncio.Event()
         claim = "" if how.get("fork") else how.get("resume") or how.get("new_session") or ""  # a fork has an id of its own
         try:
             started = await world.link.start_process(process, launch, wire, claim=claim)
@@ -226,7 +238,8 @@ class Life:
     def took_over(self, wire: Wire, report: ProcessReport) -> None:
         """A process of an earlier life of the hub is heard again; what that life did not come to say is said now."""
         kept = self._session.process
-        self._gone.clear()
+        self._gone = asyncio.Event()
+        self._found.set()
         self.stands(self._session.board.standing.status)
         if kept is not None and kept.pid is None:
             self._tell_start(kept, report.pid, report.start_time, report.boot_id)
@@ -289,6 +302,7 @@ class Life:
         except LinkBroken:
             wire.over = True
             self._session.wire = self._session.process = None
+            self._found.clear()
             return error
         except RopewalkError:  # it knows of none
             pass
@@ -313,6 +327,7 @@ class Life:
         try:
             if self._start_of is not None:
                 await asyncio.wait({self._start_of})
+            await self.found()
             if session.wire is not None:
                 await self._climb(session.wire, patience)
             elif session.row.process is not None:
@@ -346,14 +361,20 @@ class Life:
             self._calm.clear()
 
     async def _end(self, wire: Wire, patience: float) -> None:
-        """Returns when nothing of it is left and that is told. Raises ``Conflict`` when its runner can't be told to."""
+        """Returns when nothing of it is left and that is stored. Raises ``Conflict`` when its runner can't be told to."""
+        gone = self._gone
         try:
-            await self._session.world.link.stop(wire.process, patience)
-            async with asyncio.timeout(GONE_WITHIN):
-                await self._gone.wait()
-        except (RopewalkError, TimeoutError) as error:
             if not wire.over:
-                raise Conflict(f"{NOT_HEARD} ({error or 'it does not tell the end'})", code="unreachable") from None
+                await self._session.world.link.stop(wire.process, patience)
+        except RopewalkError as error:  # it may have ended while it was asked to
+            if not wire.over:
+                raise Conflict(f"{NOT_HEARD} ({error})", code="unreachable") from None
+        try:
+            async with asyncio.timeout(GONE_WITHIN):
+                await gone.wait()
+        except TimeoutError:
+            if not wire.over:
+                raise Conflict(f"{NOT_HEARD} (it does not tell the end)", code="unreachable") from None
 
     async def _end_quietly(self, wire: Wire, patience: float) -> None:
         """By nobody's order: what can't be done now is done later, or never."""
@@ -439,15 +460,16 @@ class Life:
             events.append(e.Failed(text=f"There is nothing to resume: {refused}", code="resume"))
         elif wanted is None and not lived:
             rows.append(session.change(tries=session.row.tries + 1))
-        session.post(events, rows, then=lambda _: self._forget(process))
+        session.post(events, rows, then=lambda _, gone=self._gone: self._stored_as_gone(process, gone))
+        self._found.set()
         self._quiet.set()
-        self._gone.set()
         self._up.set()
         session.settle()
         self._after(wanted, lived)
 
-    def _forget(self, process: str) -> None:
+    def _stored_as_gone(self, process: str, gone: asyncio.Event) -> None:
         """All of it is stored: the runner need not keep it. One that is not heard now names it at its next hello."""
+        gone.set()
         with contextlib.suppress(LinkBroken):
             self._session.world.link.forget(process)
 

@@ -362,6 +362,7 @@ class Session:
 
     async def request(self, subtype: str, fields: dict[str, Any] | None = None, within: float = 30.0) -> dict[str, Any]:
         """Any control request to the living process."""
+        await self.life.found()
         try:
             return await self.living().request(subtype, fields, within)
         except LocalProtocolError as error:
@@ -380,6 +381,7 @@ class Session:
 
     async def interrupt(self, who: Principal) -> None:
         """Heard when the CLI answers; the turn's end follows by itself."""
+        await self.life.found()
         if self.wire is not None:
             await self.request("interrupt", within=15.0)
 
