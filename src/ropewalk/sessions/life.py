@@ -89,7 +89,7 @@ class Life:
         await self._up.wait()
 
     async def found(self) -> None:
-        """Wait a little for a process of an earlier life of the hub: it is heard again soon after a restart, or known to be gone."""
+        """Wait a little for a process of an earlier life of the hub: soon after a restart it is heard, or known to be gone."""
         if self._session.wire is None and self._session.row.process is not None and not self.starting:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FOUND_WITHIN):
@@ -460,7 +460,8 @@ class Life:
             events.append(e.Failed(text=f"There is nothing to resume: {refused}", code="resume"))
         elif wanted is None and not lived:
             rows.append(session.change(tries=session.row.tries + 1))
-        session.post(events, rows, then=lambda _, gone=self._gone: self._stored_as_gone(process, gone))
+        gone = self._gone
+        session.post(events, rows, then=lambda _: self._stored_as_gone(process, gone))
         self._found.set()
         self._quiet.set()
         self._up.set()

@@ -77,10 +77,12 @@ class Relay:
     async def interrupt(self) -> str:
         """What a first ^C asks for, and the end of patience; in words. A turn that is not ours is left alone."""
         if not self._ours and self._prompt is not None:
-            with suppress(HubError):  # too late for that: it is on its way to the CLI
+            self.log.stopped = True  # said first: the event of it may be here before the answer is
+            try:
                 await self.remote.withdraw(self.session.id, self._prompt)
-                self.log.stopped = True
                 return "The prompt had not been taken yet and was withdrawn"
+            except HubError:  # too late for that: it is on its way to the CLI
+                self.log.stopped = False
         await self.remote.interrupt(self.session.id)
         return "The turn was interrupted"
 
