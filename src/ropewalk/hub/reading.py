@@ -16,6 +16,7 @@ from ..events.commands import Principal
 from ..sessions.desk import view_of
 from ..sessions.launching import check_folder
 from ..sessions.roster import Roster
+from ..sessions.session import Session
 from ..store.base import More, Search, SessionFilter, Store
 from ..store.rows import PromptRow, QuestionRow, SeenRow, SessionRow
 from .claude import sessions_on_disk
@@ -104,6 +105,9 @@ class Reading:
             raise NotFound(f"no session {session[:40]!r} here; `ropewalk ls` lists them")
         return session
 
+    async def _awake(self, session: str) -> Session:
+        return await self.roster.get(await self.whole_id(session))
+
     async def _by_start(self, start: str) -> str:
         if len(start) < ids.SHORTEST or not set(start) <= set(ids.ALPHABET):
             raise NotFound(f"no session {start[:40]!r} here; give at least {ids.SHORTEST} letters of its id")
@@ -117,7 +121,7 @@ class Reading:
 
     async def snapshot(self, who: Principal, session: str) -> v.Snapshot:
         allow(who, "watch")
-        awake = await self.roster.get(await self.whole_id(session))
+        awake = await self._awake(session)
         seen = await self.store.get(SeenRow, who.name, awake.id)
         return v.Snapshot(
             session=self._view(awake.row, seen),
