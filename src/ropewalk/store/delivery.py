@@ -6,7 +6,9 @@ One entry's listener can't harm another's: what a callback raises goes to the lo
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,6 +17,9 @@ from ropewalk.store.base import Entry, Health, Put, Stored
 
 EVENT_BYTES = 512
 """What an event without its line is taken to weigh."""
+
+BUDGET = 0.002
+"""Seconds for which telling may hold the loop at a time: behind a flood, an interrupt must not wait for all that was stored."""
 
 KEEP_UP = "the disk does not keep up with what is to be stored; try again in a moment"
 
@@ -39,8 +44,11 @@ class Delivery:
         self._queue_bytes = queue_bytes
         self._watchers: list[tuple[Callable[[Health], None], Callable[[], None] | None]] = []
         self._was_full = False
+        self._untold: deque[Told | Health] = deque()
+        self._going = False  # telling, or about to go on with it
         self.waiting = 0
         self.closed = False
+        """Nothing is taken any more, and what is told is told at once: the loop may not turn again."""
 
     @property
     def full(self) -> bool:
@@ -58,9 +66,36 @@ class Delivery:
         return pending
 
     def tell(self, told: Sequence[Told]) -> None:
-        for pending, outcome in told:
-            self.waiting -= pending.size
-            self._tell_one(pending, outcome)
+        """What came of these, in order; as much as fits into one turn of the loop, and the rest in the next ones."""
+        self._untold += told
+        if not self._going or self.closed:
+            self._go_on()
+
+    def feel(self, health: Health) -> None:
+        """Heard of after all that was told before."""
+        self._untold.append(health)
+        if not self._going or self.closed:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._going = True
+        time, untold = self._loop.time, self._untold
+        until = time() + BUDGET
+        while untold:
+            told = untold.popleft()
+            if isinstance(told, Health):
+                self._tell_health(told)
+            else:
+                self.waiting -= told[0].size
+                self._tell_one(*told)
+            if time() > until and not self.closed:
+                break
+        self._going = bool(untold)
+        if untold:
+            self._loop.call_soon(self._go_on)
+        self._make_room()
+
+    def _make_room(self) -> None:
         if self._was_full and self.waiting <= self._queue_bytes // 2:
             self._was_full = False
             for _, on_room in list(self._watchers):
@@ -83,15 +118,15 @@ class Delivery:
         elif entry.on_failed is None:
             self._loop.call_exception_handler({"message": "an entry could not be stored", "exception": outcome})
 
-    def _call(self, hear: Callable[[Stored], None] | Callable[[Exception], None], what: Outcome) -> None:
+    def _call(self, hear: Callable[[Any], None], what: Outcome | Health) -> None:
         try:
-            hear(what)  # type: ignore[arg-type]
+            hear(what)
         except Exception as error:  # noqa: BLE001 - a listener's fault must not keep the others from hearing
             self._loop.call_exception_handler({"message": "a listener of the store raised", "exception": error})
 
-    def feel(self, health: Health) -> None:
+    def _tell_health(self, health: Health) -> None:
         for on_health, _ in list(self._watchers):
-            on_health(health)
+            self._call(on_health, health)
 
     def watch(self, on_health: Callable[[Health], None], on_room: Callable[[], None] | None) -> Callable[[], None]:
         watcher = (on_health, on_room)

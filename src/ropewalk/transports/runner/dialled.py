@@ -18,7 +18,7 @@ UNREAD = 2 * LARGEST_PAYLOAD
 """Bytes kept for a runner that does not read (a stopped one); past it a write fails."""
 
 
-BUDGET = 0.005
+BUDGET = 0.002
 """Seconds for which what came may hold the loop."""
 
 
