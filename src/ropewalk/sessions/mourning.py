@@ -1,5 +1,6 @@
-"""What follows the end of a process: everything that hung on it ends with it, in one entry; then the next prompt, another
-try, or a person. Refuses to resurrect what a person stopped, and to send a prompt again by itself.
+"""What follows the end of a process: all that hung on it ends in one entry; then the next prompt, another try, or a person.
+
+Refuses to resurrect what a person stopped, and to send a prompt again by itself.
 """
 
 from __future__ import annotations
