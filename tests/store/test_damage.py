@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -192,3 +196,122 @@ async def test_a_damaged_index_stops_search_and_not_the_store(sound: Path, tmp_p
         assert (await texts(store, "s0"))[-1] == (3334, "on")
         assert store.health.state == "corrupt"
     assert felt == ["corrupt"]
+
+
+# --- the log: SQLite reads it up to the first frame that is damaged, and says nothing
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Many commits told and in the log, and the process killed."""
+    folder = tmp_path_factory.mktemp("killed")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.store.drills", "flood", str(folder)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    )
+    assert child.stdout is not None
+    told = [child.stdout.readline() for _ in range(1500)]
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    assert all(told)
+    return folder / "ropewalk.db"
+
+
+def copied(killed: Path, folder: Path) -> Path:
+    for suffix in ("", "-wal", ".told"):
+        shutil.copy(f"{killed}{suffix}", folder / f"ropewalk.db{suffix}")
+    return folder / "ropewalk.db"
+
+
+def cut_log(path: Path, part: float) -> None:
+    log = Path(f"{path}-wal")
+    os.truncate(log, int(log.stat().st_size * part))
+
+
+def flip_log(path: Path, part: float) -> None:
+    log = Path(f"{path}-wal")
+    body = bytearray(log.read_bytes())
+    body[int(len(body) * part)] ^= 4
+    log.write_bytes(body)
+
+
+async def last_seq(path: Path) -> int:
+    async with open_store(path) as store:
+        session = await store.get(SessionRow, "s")
+        assert session is not None
+        return session.last_seq
+
+
+@pytest.mark.parametrize("harm", [cut_log, flip_log])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.9])
+async def test_commits_that_a_damaged_log_took_back_are_noticed_at_the_start(
+    killed: Path, tmp_path: Path, harm: Callable[[Path, float], None], part: float
+) -> None:
+    """PROOF F12: refused in words that say what to do, found by the check, and the log is left as it was found."""
+    path = copied(killed, tmp_path)
+    assert check(path) == []
+    harm(path, part)
+    size = Path(f"{path}-wal").stat().st_size
+    for _ in range(2):
+        with pytest.raises(StoreRefused, match=r"told .*doctor --salvage"):
+            await last_seq(path)
+        assert any("told" in problem for problem in check(path))
+    assert Path(f"{path}-wal").stat().st_size == size
+
+
+async def test_numbers_that_went_with_a_damaged_log_are_not_given_again(killed: Path, tmp_path: Path) -> None:
+    """PROOF G10, F12: the salvaged file goes on behind them, and opens beside the old witness."""
+    whole = await last_seq(copied(killed, tmp_path))
+    (tmp_path / "other").mkdir()
+    path = copied(killed, tmp_path / "other")
+    cut_log(path, 0.7)
+    saved = salvage(path, tmp_path / "saved")
+    assert saved.taken_back is not None and saved.taken_back.events > 0 and "told" in saved.words
+    assert saved.kept["event"] + saved.taken_back.events == whole
+    os.replace(tmp_path / "saved", path)
+    Path(f"{path}-wal").unlink()
+    async with open_store(path) as store:
+        stored = await store.append(facts("on"))
+        assert stored.entry.events[0].seq == whole + 1
+
+
+async def test_a_witness_that_knows_less_or_is_no_witness_keeps_nobody_out(killed: Path, tmp_path: Path) -> None:
+    """Ours: after a power cut it may be old, torn or empty; the database counts."""
+    whole = (await last_seq(copied(killed, tmp_path)),)
+    body = Path(f"{killed}.told").read_bytes()
+    for number, other in enumerate((b"", body[:40], bytes(len(body)), body[:16] + bytes(len(body) - 16), b"\xff" * len(body))):
+        (tmp_path / str(number)).mkdir()
+        path = copied(killed, tmp_path / str(number))
+        Path(f"{path}.told").write_bytes(other)
+        assert check(path) == []
+        assert (await last_seq(path),) == whole
+
+
+async def test_the_witness_goes_with_a_clean_end_and_a_removed_database_leaves_none(killed: Path, tmp_path: Path) -> None:
+    """Ours: then nothing can be taken back; and a new database under the old name begins at nothing."""
+    path = copied(killed, tmp_path)
+    await last_seq(path)
+    assert not Path(f"{path}.told").exists() and Path(f"{killed}.told").exists()
+    path = copied(killed, tmp_path)
+    for suffix in ("", "-wal"):
+        Path(f"{path}{suffix}").unlink()
+    async with open_store(path) as store:
+        assert await store.get(SessionRow, "s") is None
+
+
+async def test_the_check_calls_no_file_sound_that_the_store_refuses(sound: Path, tmp_path: Path) -> None:
+    """Ours: a title that is no text, a counter that is gone, a schema of tomorrow, another program's file."""
+    harms = (
+        "UPDATE session SET title = CAST(x'ff41' AS TEXT) WHERE no = 3", "DELETE FROM counter WHERE no = 0",
+        "PRAGMA user_version = 999", "PRAGMA application_id = 7",
+    )  # fmt: skip
+    for number, harm in enumerate(harms):
+        path = tmp_path / f"db{number}"
+        shutil.copy(sound, path)
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute(harm)
+        connection.close()
+        with pytest.raises(StoreRefused):
+            async with open_store(path):
+                pass
+        assert check(path) != [], harm

@@ -35,7 +35,7 @@ async def test_folder_and_files_are_private(tmp_path: Path) -> None:
             modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     finally:
         os.umask(before)
-    assert set(modes) == {"ropewalk.db", "ropewalk.db-wal", "ropewalk.db-shm", "ropewalk.db.lock"}
+    assert set(modes) == {"ropewalk.db", "ropewalk.db-wal", "ropewalk.db-shm", "ropewalk.db.lock", "ropewalk.db.told"}
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 

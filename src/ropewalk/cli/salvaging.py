@@ -47,6 +47,8 @@ class Saving:
     kept: dict[str, int] = field(default_factory=dict)
     unsound: int = 0
     holes: int = 0
+    taken_back: str = ""
+    """What had been told and is gone with a damaged log, in words."""
     replaced: bool = False
     damaged: str | None = None
     """Where the damaged one is kept, once it was replaced."""
@@ -65,6 +67,7 @@ def salvage_database(*, yes: bool, as_json: bool, color: str = "auto", ascii_onl
     before = seen(path)
     saved = saved_from(path, Path(saving.salvaged))
     saving.kept, saving.unsound, saving.holes = saved.kept, saved.unsound, saved.holes
+    saving.taken_back = saved.taken_back.words if saved.taken_back is not None else ""
     if not as_json:
         tell(screen, saving)
     if yes or (not as_json and asyncio.run(agreed(screen))):
@@ -129,7 +132,10 @@ def tell(screen: Screen, saving: Saving) -> None:
     others = sum(number for table, number in saving.kept.items() if table not in OF and table != "counter")
     screen.row(f"saved: {', '.join(known)}, {count(others, 'other row')}")
     lost = f"{count(saving.unsound, 'row')} not whole, {count(saving.holes, 'place')} that can't be read"
-    screen.row(f"lost:  {lost if saving.unsound or saving.holes else 'nothing that could be noticed'}")
+    if saving.taken_back:
+        screen.row(f"lost:  {saving.taken_back}; their numbers are not given again")
+    if saving.unsound or saving.holes or not saving.taken_back:
+        screen.row(f"lost:  {lost if saving.unsound or saving.holes else 'nothing that could be noticed'}")
     screen.row(f"in {home_path(saving.salvaged)}")
 
 

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from ropewalk.store.sqlite.connections import reader
+from ropewalk.errors import StoreRefused
+from ropewalk.store.rows import TABLES
+from ropewalk.store.sqlite.connections import look, reader
 from ropewalk.store.sqlite.keys import SEQ_MOST, sound
+from ropewalk.store.sqlite.migrations import scripts, version_of
+from ropewalk.store.sqlite.witness import Told, read_told, taken_back
 
 PROBLEMS_MOST = 100
 
@@ -28,22 +32,33 @@ _head = msgspec.json.Decoder(_Head).decode
 def check(path: Path) -> list[str]:
     """What is wrong with it, a sentence each, at most a hundred; none: it is sound. A hub may be running on it."""
     problems: list[str] = []
+    told = read_told(path)  # before the file is read: a hub may be adding to both
     try:
         connection = reader(path)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
-            for problem in _problems(connection):
+            for problem in _problems(connection, told):
                 problems.append(problem)
                 if len(problems) >= PROBLEMS_MOST:
                     break
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, StoreRefused) as error:
         problems.append(f"{path} can't be read to its end: {error}")
     return problems
 
 
-def _problems(connection: sqlite3.Connection) -> Iterator[str]:
+def _problems(connection: sqlite3.Connection, told: Told | None) -> Iterator[str]:
+    """First what keeps a hub from opening it; then all the rest."""
+    if (lost := taken_back(connection, told)) is not None:
+        yield lost.words
+    version = version_of(connection)
+    if not version:
+        return  # empty: a hub begins it anew
+    if version > len(scripts()):
+        yield f"it was written by a newer ropewalk (schema {version})"
+    look(connection)
+    yield from _unreadable(connection)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     for (said,) in connection.execute("PRAGMA integrity_check"):
         if said != "ok":
             yield str(said)
@@ -54,6 +69,20 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
         if not sound(id, crc, raw):
             yield f"line {id} is not what was stored"
     yield from _gaps(connection)
+
+
+def _unreadable(connection: sqlite3.Connection) -> Iterator[str]:
+    """Text that is no text: whoever asks for such a row gets an error."""
+    for table in TABLES:
+        columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")') if row[2] == "TEXT"]
+        for column in columns:
+            try:
+                for _ in connection.execute(f'SELECT "{column}" FROM "{table}"'):
+                    pass
+            except sqlite3.OperationalError as error:
+                if "Could not decode" not in str(error):
+                    raise
+                yield f"{column} of a {table} is not what was stored"
 
 
 def _gaps(connection: sqlite3.Connection) -> Iterator[str]:

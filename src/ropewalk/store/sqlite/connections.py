@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ropewalk.errors import StoreRefused
 from ropewalk.store.sqlite.migrations import migrate
-from ropewalk.store.sqlite.sickness import refusal
+from ropewalk.store.sqlite.sickness import Damaged, refusal
 
 OLDEST = (3, 37, 0)
 """STRICT tables came with it."""
@@ -31,9 +31,7 @@ def first_writer(path: Path) -> sqlite3.Connection:
         raise StoreRefused(refusal(error, str(path))) from error
     try:
         migrate(connection)
-        for table in ("session", "process", "event", "line", "counter"):
-            connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid DESC LIMIT 1').fetchone()
-        connection.execute("SELECT rowid FROM event_text WHERE event_text MATCH 'a' LIMIT 1").fetchone()
+        look(connection)
     except sqlite3.Error as error:
         connection.close()
         raise StoreRefused(refusal(error, str(path))) from error
@@ -41,6 +39,15 @@ def first_writer(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def look(connection: sqlite3.Connection) -> None:
+    """What must be readable before anything is done with it. Raises ``sqlite3.Error``."""
+    for table in ("session", "process", "event", "line", "counter"):
+        connection.execute(f'SELECT * FROM "{table}" ORDER BY rowid DESC LIMIT 1').fetchone()
+    connection.execute("SELECT rowid FROM event_text WHERE event_text MATCH 'a' LIMIT 1").fetchone()
+    if connection.execute("SELECT seq FROM counter WHERE no = 0").fetchone() is None:
+        raise Damaged("the number of its commits is missing")
 
 
 def writer(path: Path) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from ropewalk.store.sqlite.ledger import Ledger
 from ropewalk.store.sqlite.place import identity
 from ropewalk.store.sqlite.readers import Readers
 from ropewalk.store.sqlite.sickness import Misplaced
+from ropewalk.store.sqlite.witness import Witness, read_told, taken_back
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 COMMIT_BYTES = 16 * 1024
@@ -34,11 +35,13 @@ class Hold:
         self.ledger = Ledger(connection, at_point)
         self._file, self._wal = identity(str(path)), identity(f"{path}-wal")
         self._logged = 0
+        self._witness = Witness(path, connection)
 
     def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Store them where a restart will find them. Raises ``sqlite3.Error`` or ``Misplaced``: then they are in doubt."""
         outcomes = self.ledger.commit(entries)
         self.check_place()
+        self._witness.note(self.ledger.commits, self.ledger.grown)
         return outcomes
 
     def check_place(self) -> None:
@@ -69,9 +72,12 @@ class Hold:
             self._rescue_log()
         self.connection.close()
         self.connection = writer(self._path)
+        if (lost := taken_back(self.connection, read_told(self._path))) is not None:
+            raise Misplaced(lost.refusal(self._path))
         # Reads the log back and writes it into the file: what of it a failed fsync did not bring to the disk is there then.
         self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self.ledger = Ledger(self.connection, self._at_point)
+        self._witness.renew(self.connection)
         self._wal = identity(f"{self._path}-wal")
 
     def _rescue_log(self) -> None:
@@ -87,3 +93,4 @@ class Hold:
         with suppress(sqlite3.Error):
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
+        self._witness.close()

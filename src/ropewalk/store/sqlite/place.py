@@ -12,13 +12,15 @@ from ropewalk.errors import StoreRefused
 
 BESIDE = ("", "-wal", "-shm")
 """The files of one database."""
+TOLD = ".told"
+"""What was told of it: see ``witness``."""
 
 
 def prepare(path: Path) -> None:
     """Make the folder (0700) and the file (0600) where they are missing. Raises ``StoreRefused``."""
     try:
         _prepare_folder(path.parent)
-        for suffix in BESIDE:
+        for suffix in (*BESIDE, TOLD):
             _check_file(Path(f"{path}{suffix}"))
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))

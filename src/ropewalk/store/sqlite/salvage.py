@@ -1,7 +1,7 @@
 """Copies what can be read of a damaged database into a new file, and counts. Refuses to touch the damaged one.
 
 Tables are read from both sides of each hole. Events and lines whose checksum does not hold are left out; search is built anew
-from what is left. Numbers that were given are not given again.
+from what is left. Numbers that were given are not given again, those of events that are gone with a damaged log neither.
 """
 
 from __future__ import annotations
@@ -22,23 +22,30 @@ from ropewalk.store.sqlite.check import sound_event
 from ropewalk.store.sqlite.connections import first_writer
 from ropewalk.store.sqlite.keys import sound
 from ropewalk.store.sqlite.place import Lock, prepare
+from ropewalk.store.sqlite.sickness import Damaged
 from ropewalk.store.sqlite.statements import names
+from ropewalk.store.sqlite.witness import TakenBack, Told, read_told, taken_back
 
 COPIED = (*TABLES, "counter", "line", "event")
 BATCH = 500
 
 
 class Salvaged(Struct):
-    """``kept``: rows by table. ``unsound``: rows that were there and not whole. ``holes``: places that could not be read."""
+    """``kept``: rows by table. ``unsound``: rows that were there and not whole. ``holes``: places that could not be read.
+
+    ``taken_back``: what had been told and is gone with a damaged log.
+    """
 
     kept: dict[str, int]
     unsound: int
     holes: int
+    taken_back: TakenBack | None = None
 
     @property
     def words(self) -> str:
         kept = ", ".join(f"{count} of {table}" for table, count in self.kept.items() if count) or "nothing"
-        return f"kept: {kept}; {self.unsound} rows were not whole, {self.holes} places could not be read"
+        gone = f"; {self.taken_back.words}" if self.taken_back is not None else ""
+        return f"kept: {kept}; {self.unsound} rows were not whole, {self.holes} places could not be read{gone}"
 
 
 def salvage(path: Path, into: Path) -> Salvaged:
@@ -49,7 +56,7 @@ def salvage(path: Path, into: Path) -> Salvaged:
     lock = Lock(path)
     try:
         with tempfile.TemporaryDirectory(dir=into.parent, prefix="salvage-") as folder:
-            return _salvage(_copied(path, Path(folder)), into)
+            return _salvage(_copied(path, Path(folder)), into, read_told(path))
     finally:
         lock.release()
 
@@ -63,7 +70,7 @@ def _copied(path: Path, folder: Path) -> Path:
     return copy
 
 
-def _salvage(copy: Path, into: Path) -> Salvaged:
+def _salvage(copy: Path, into: Path, told: Told | None) -> Salvaged:
     old = sqlite3.connect(copy, isolation_level=None)
     old.text_factory = lambda raw: raw.decode("utf-8", "replace")
     old.execute("PRAGMA writable_schema = ON")  # else a file that was cut off is refused whole: its header names more pages
@@ -75,7 +82,8 @@ def _salvage(copy: Path, into: Path) -> Salvaged:
             _copy_table(old, new, table, found)
         if not any(found.kept.values()):
             raise StoreRefused(f"nothing could be read of it; what is left of the file is in {copy.parent.parent}")
-        _mend(new)
+        found.taken_back = taken_back(new, told)
+        _mend(new, told)
     finally:
         old.close()
         new.close()
@@ -114,12 +122,17 @@ def _columns(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> li
 
 
 def _rows(old: sqlite3.Connection, table: str, columns: list[str], found: Salvaged) -> Iterator[tuple[Any, ...]]:
-    """Upwards as far as it goes; over a hole with growing steps; back down to the hole from behind it."""
+    """Upwards as far as it goes; over a hole with growing steps; back down to the hole from behind it.
+
+    In a damaged tree the way up may lead back to where it came from: a row that is not above the last one is a hole, too.
+    """
     at, step, landed = -(2**63), 0, True
     while True:
         first = None
         try:
             for row in old.execute(_walk(table, columns, "> ?", "ASC"), (min(at + step, 2**63 - 1),)):
+                if row[0] <= at + step:
+                    raise Damaged("rows are not in order")
                 if not landed:
                     first = row[0]
                     break
@@ -143,9 +156,10 @@ def _rows(old: sqlite3.Connection, table: str, columns: list[str], found: Salvag
 def _backwards(old: sqlite3.Connection, table: str, columns: list[str], above: int, below: int) -> Iterator[tuple[Any, ...]]:
     try:
         for row in old.execute(_walk(table, columns, "< ?", "DESC"), (below,)):
-            if row[0] <= above:
+            if not above < row[0] < below:
                 return
             yield row[1:]
+            below = row[0]
     except (sqlite3.Error, OverflowError):
         return
 
@@ -162,7 +176,7 @@ def _sound(table: str, row: dict[str, Any]) -> bool:
     return True
 
 
-def _mend(new: sqlite3.Connection) -> None:
+def _mend(new: sqlite3.Connection, told: Told | None) -> None:
     """Every event has a session, every counter is at least its last event's, and search begins again."""
     new.execute("BEGIN IMMEDIATE")
     sql = "SELECT id >> 32, max(id), body FROM event WHERE id >> 32 NOT IN (SELECT no FROM session) GROUP BY 1"
@@ -176,4 +190,9 @@ def _mend(new: sqlite3.Connection) -> None:
         ON CONFLICT (no) DO UPDATE SET seq = max(seq, excluded.seq)
     """)
     new.execute("INSERT OR IGNORE INTO counter (no) VALUES (0)")
+    if told is not None:
+        known = {no for (no,) in new.execute("SELECT no FROM session")}
+        seqs = [(0, told.commits), *((no, seq) for no, seq in told.seqs.items() if no in known)]
+        sql = "INSERT INTO counter (no, seq) VALUES (?, ?) ON CONFLICT (no) DO UPDATE SET seq = max(seq, excluded.seq)"
+        new.executemany(sql, seqs)
     new.execute("COMMIT")

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -16,11 +16,12 @@ from ropewalk.store.base import Entry, Health, Searched, Size, Stored
 from ropewalk.store.delivery import Delivery
 from ropewalk.store.sqlite import reading
 from ropewalk.store.sqlite.answers import Answers
-from ropewalk.store.sqlite.connections import first_writer
+from ropewalk.store.sqlite.connections import first_writer, reader
 from ropewalk.store.sqlite.hold import Hold
 from ropewalk.store.sqlite.place import Lock, prepare
 from ropewalk.store.sqlite.readers import Readers
 from ropewalk.store.sqlite.sickness import refusal
+from ropewalk.store.sqlite.witness import forget, read_told, taken_back
 from ropewalk.store.sqlite.writer import Ears, Task, Writer
 
 P = ParamSpec("P")
@@ -49,9 +50,12 @@ async def open_store(
 
 def _open(path: Path, searched: Searched, at_point: Callable[[str], None] | None) -> SqliteStore:
     path = path.absolute()
+    if not path.exists():
+        forget(path)
     prepare(path)
     lock = Lock(path)
     try:
+        _compare(path)
         connection = first_writer(path)
         try:
             return SqliteStore(path, lock, connection, searched, at_point)
@@ -61,6 +65,20 @@ def _open(path: Path, searched: Searched, at_point: Callable[[str], None] | None
     except BaseException:
         lock.release()
         raise
+
+
+def _compare(path: Path) -> None:
+    """That nothing is missing of what was told. It changes nothing: the log of a refused file stays as it is."""
+    told = read_told(path)
+    if told is None:
+        return
+    try:
+        with closing(reader(path)) as connection:
+            lost = taken_back(connection, told)
+    except sqlite3.Error:
+        return  # whoever opens it next says what is wrong with it
+    if lost is not None:
+        raise StoreRefused(lost.refusal(path))
 
 
 class SqliteStore(Answers):
