@@ -8,6 +8,8 @@ SPREAD := -n $(WORKERS) --dist loadgroup
 CODE := src tests tools $(wildcard bench) prove
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Compiled modules are kept: tests start hundreds of interpreters, and each would compile the package and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
 .PHONY: help run test check bench prove demands format lint imports types fast map lock clis clean distclean
@@ -36,7 +38,7 @@ check: .venv/.ready lint imports types fast
 
 fast: .venv/.ready
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest $(SPREAD) -q -m "not real and not slow"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest $(SPREAD) -q -m "not real and not slow"
 
 lint: .venv/.ready
 	@echo "== format and lint"

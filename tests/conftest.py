@@ -13,9 +13,10 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """Every test found, taken before -m and -k leave some out."""
 
-# No deadline: the machine is shared and an example's time says nothing. `steady` finds the same examples in every run;
-# HYPOTHESIS_PROFILE=explore looks for new ones.
+# No deadline: the machine is shared and an example's time says nothing. `steady` finds the same examples in every run,
+# `quick` (`make check`) the first of them; HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 

@@ -23,6 +23,7 @@ def test_all_is_well_on_a_newest_claude(desk: Desk) -> None:
     assert '"type":"user"' not in seen.replace("\\", "") and list(desk.project.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_probe_lists_every_request_with_its_answer(desk: Desk) -> None:
     """seed 003 (a doctor says which subtypes the installed CLI knows)"""
     done = desk.ropewalk("doctor", "--probe", "--cli", desk.fake_claude())
@@ -33,7 +34,8 @@ def test_the_probe_lists_every_request_with_its_answer(desk: Desk) -> None:
     assert "(a request that nobody knows)  no" in done.out and "capabilities: " in done.out
 
 
-@pytest.mark.parametrize(("version", "unknown"), [pytest.param("2.1.37", "silent", marks=pytest.mark.slow), ("2.1.62", "no")])
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "unknown"), [("2.1.37", "silent"), ("2.1.62", "no")])
 def test_an_old_claude_is_warned_of_and_what_it_does_not_know_is_told(desk: Desk, version: str, unknown: str) -> None:
     """S44: inside the ranges of published advisories; measured: 2.1.37 gives no answer to what it does not know"""
     told = desk.ropewalk("doctor", "--json", "--cli", desk.fake_claude(ROPEWALK_SIM_VERSION=version)).object
@@ -44,6 +46,7 @@ def test_an_old_claude_is_warned_of_and_what_it_does_not_know_is_told(desk: Desk
     assert (knows["interrupt"], knows["mcp_status"], knows["get_plan"], knows[NO_SUCH]) == ("yes", "yes", unknown, unknown)
 
 
+@pytest.mark.slow
 def test_an_untested_version_is_a_notice_not_a_refusal(desk: Desk) -> None:
     """seed 002"""
     claude = desk.fake_claude(before='case "$*" in --version) echo "2.1.999 (Claude Code)"; exit ;; esac\n')
@@ -51,6 +54,7 @@ def test_an_untested_version_is_a_notice_not_a_refusal(desk: Desk) -> None:
     assert done.code == 0 and "! claude 2.1.999 is none of the versions tested" in done.out and done.out.endswith("1 warning\n")
 
 
+@pytest.mark.slow
 def test_no_claude_is_a_failure_with_the_command_to_install_it(desk: Desk) -> None:
     """ours"""
     desk.env["PATH"] = "/nowhere"
@@ -60,6 +64,7 @@ def test_no_claude_is_a_failure_with_the_command_to_install_it(desk: Desk) -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "said"),
     [

@@ -53,6 +53,7 @@ def beside(database: Path, word: str) -> list[Path]:
     return sorted(database.parent.glob(f"ropewalk.db.{word}-*"))
 
 
+@pytest.mark.slow
 def test_a_database_that_rests_is_read_whole_and_its_modes_are_looked_at(desk: Desk, database: Path) -> None:
     """ours (FACES 3)"""
     well = seen(desk)
@@ -64,6 +65,7 @@ def test_a_database_that_rests_is_read_whole_and_its_modes_are_looked_at(desk: D
     assert f"chmod 600 {database} && chmod 700 {database.parent}" in told["fix"]
 
 
+@pytest.mark.slow
 def test_where_no_hub_ever_ran_there_is_no_line(desk: Desk) -> None:
     """ours"""
     desk.env["PATH"] = "/nowhere"
@@ -72,6 +74,7 @@ def test_where_no_hub_ever_ran_there_is_no_line(desk: Desk) -> None:
     assert done.code == 4 and "nothing to salvage" in done.err and done.out == ""
 
 
+@pytest.mark.slow
 def test_a_damaged_database_is_a_failure_that_names_the_remedy(desk: Desk, database: Path) -> None:
     """PROOF F12: the remedy that every refusal names is there"""
     overwrite(database)
@@ -98,6 +101,7 @@ async def opens(path: Path) -> None:
         assert store.health.state == "well"
 
 
+@pytest.mark.slow
 def test_a_torn_file_is_salvaged_or_left_as_it_is(desk: Desk, database: Path) -> None:
     """PROOF F12: whichever it is, it is said, and the bytes that are left are kept"""
     whole = database.read_bytes()
@@ -112,6 +116,7 @@ def test_a_torn_file_is_salvaged_or_left_as_it_is(desk: Desk, database: Path) ->
         assert done.code == 1 and "nothing could be read" in done.err and database.read_bytes() == left
 
 
+@pytest.mark.slow
 def test_a_log_that_was_not_moved_into_the_file_yet_is_saved_too(desk: Desk, database: Path) -> None:
     """ours: a hub that was killed leaves one"""
     asyncio.run(killed_after_more(database))
@@ -132,6 +137,7 @@ async def killed_after_more(path: Path) -> None:
     shutil.rmtree(aside)
 
 
+@pytest.mark.slow
 def test_where_nobody_can_be_asked_nothing_is_replaced(desk: Desk, database: Path) -> None:
     """ours: exit 6; what was saved lies beside it"""
     overwrite(database)
@@ -142,6 +148,7 @@ def test_where_nobody_can_be_asked_nothing_is_replaced(desk: Desk, database: Pat
     assert json.loads(done.out)["replaced"] is False and beside(database, "salvaged")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "code"), [("y", 0), ("n", 6)])
 def test_a_person_is_asked_before_it_is_replaced(desk: Desk, database: Path, key: str, code: int) -> None:
     """ours"""
@@ -154,6 +161,7 @@ def test_a_person_is_asked_before_it_is_replaced(desk: Desk, database: Path, key
     assert len(beside(database, "damaged")) == (key == "y") and len(beside(database, "salvaged")) == (key == "n")
 
 
+@pytest.mark.slow
 def test_a_file_that_holds_nothing_any_more_is_left_alone(desk: Desk, database: Path) -> None:
     """ours: what to do is said, and no half of a file stays"""
     database.write_bytes(random.Random(7).randbytes(100_000))

@@ -69,6 +69,7 @@ async def test_background_work_is_stopped_before_the_input_is_closed(scripted: S
     assert [line["request"]["task_id"] for line in scripted.heard("stop_task")] == [task]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "code"), [("ignore_stdin", 143), ("ignore_stdin;ignore_term", -9)])
 async def test_a_cli_that_hears_neither_words_nor_signals_is_ended_all_the_same(
     scripted: ScriptedCli, fault: str, code: int
@@ -160,6 +161,7 @@ async def test_while_it_closes_nothing_new_is_taken_and_waiters_end() -> None:
         await closing
 
 
+@pytest.mark.slow
 async def test_functions_that_are_asked_are_cancelled_by_close_and_a_deaf_one_can_t_hold_it_up() -> None:
     """ours"""
     cli, heard = PlayedCli(), []
@@ -210,6 +212,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)"])
 def test_a_program_that_ends_without_closing_leaves_no_cli_behind(scripted: ScriptedCli, how: str, tmp_path: Path) -> None:
     """ours"""

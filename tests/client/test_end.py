@@ -129,6 +129,7 @@ async def test_a_resume_of_an_unknown_session_says_which(scripted: ScriptedCli) 
     assert caught.value.exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["ignore_stdin", "hang"])
 async def test_a_cli_that_never_answers_is_given_up_and_ended(scripted: ScriptedCli, fault: str) -> None:
     """ours: start_timeout; a CLI that does not hear us gets less patience at its end, too"""

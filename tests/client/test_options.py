@@ -223,6 +223,7 @@ def wrapper(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 async def test_the_cli_can_be_a_path_a_sequence_or_a_variable(
     scripted: ScriptedCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +267,7 @@ async def test_a_road_of_ones_own_needs_no_cli(tmp_path: Path, monkeypatch: pyte
 # -- roads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["websocket", "hybrid"])
 @pytest.mark.parametrize("version", ["2.1.37", "2.1.62", "2.1.120"])
 async def test_older_clis_dial_in_where_that_is_asked_for(scripted: ScriptedCli, version: str, transport: str) -> None:
@@ -282,6 +284,7 @@ async def test_newer_clis_are_spoken_to_over_pipes_and_it_is_said_why(scripted: 
         assert (await client.query("hello")).result == "You said: hello"
 
 
+@pytest.mark.slow
 async def test_a_version_that_can_t_be_asked_is_none_and_nothing_is_left(tmp_path: Path) -> None:
     """ours"""
     silent = tmp_path / "silent"

@@ -41,6 +41,7 @@ def problem(status: int, code: str, **more: Any) -> tuple[int, dict[str, Any]]:
 # -- commands
 
 
+@pytest.mark.slow
 async def test_a_command_is_repeated_under_its_own_name_until_it_is_heard() -> None:
     """ours (G10): a broken connection and a busy hub do not make it two commands"""
     async with http_hub(CUT, BUSY, CUT, (200, PROMPT)) as hub, Remote(hub.url, "key") as remote:
@@ -68,6 +69,7 @@ async def test_a_withdrawal_has_a_name_too() -> None:
     assert len({asked.heads["client-id"] for asked in hub.asked}) == 1 and not hub.asked[0].body
 
 
+@pytest.mark.slow
 async def test_repeats_end_with_patience() -> None:
     """ours: and the error says what the hub said, or that none is there"""
     async with http_hub(BUSY) as hub, Remote(hub.url, "key", patience=0.5) as remote:
@@ -227,6 +229,7 @@ async def test_live_pieces_come_only_to_who_wants_them_and_an_unknown_kind_is_ke
         assert isinstance(delta, e.TextDelta) and delta.text == "wo"
 
 
+@pytest.mark.slow
 async def test_what_can_not_be_heard_is_raised() -> None:
     """ours: a session that is not there, a hub that never answers"""
 

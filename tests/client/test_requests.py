@@ -105,6 +105,7 @@ async def test_a_request_that_the_cli_refuses_raises_with_its_words_and_code(scr
         assert (await client.query("still here")).result == "You said: still here"
 
 
+@pytest.mark.slow
 async def test_a_request_without_an_answer_ends_at_its_deadline_and_the_session_goes_on(scripted: ScriptedCli) -> None:
     """measured: 2.1.37 says nothing at all to a subtype that it does not know"""
     async with Client(scripted.options(version="2.1.37", request_timeout=0.2)) as client:

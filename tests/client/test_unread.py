@@ -185,6 +185,7 @@ async def test_a_cli_that_does_not_read_does_not_block_us() -> None:
                 pass
 
 
+@pytest.mark.slow
 async def test_a_process_that_does_not_read_does_not_block_us(scripted: ScriptedCli) -> None:
     """ours: the same with a real pipe"""
     async with Client(scripted.options({"hang": [{"text": "so"}, {"fault": "hang"}]}, close_patience=0.2)) as client:

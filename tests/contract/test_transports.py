@@ -74,6 +74,7 @@ async def test_an_answer_sent_from_within_the_receiver_reaches_the_cli(rig: Rig)
 # A CLI that does not read
 
 
+@pytest.mark.slow
 async def test_a_cli_that_does_not_read_never_blocks_the_sender(rig: Rig) -> None:
     """seed 004: no deadlock. What it has not read is counted, kept, and handed over when it reads."""
     await rig.start(Ear())
@@ -84,6 +85,7 @@ async def test_a_cli_that_does_not_read_never_blocks_the_sender(rig: Rig) -> Non
     await until(lambda: rig.transport.unsent == 0, "nothing unsent")
 
 
+@pytest.mark.slow
 async def test_drain_waits_until_the_cli_has_taken_what_was_sent(rig: Rig) -> None:
     """ours."""
     await rig.start(Ear())
@@ -97,6 +99,7 @@ async def test_drain_waits_until_the_cli_has_taken_what_was_sent(rig: Rig) -> No
     assert rig.transport.unsent == 0
 
 
+@pytest.mark.slow
 async def test_draining_can_be_given_up_and_nothing_is_lost_by_it(rig: Rig) -> None:
     """ours."""
     await rig.start(Ear())
@@ -291,6 +294,7 @@ async def test_the_ladder_is_climbed_only_as_far_as_it_must(rig: Rig) -> None:
     assert end.code in (-15, 143)
 
 
+@pytest.mark.slow
 async def test_a_cli_that_ignores_everything_is_killed(rig: Rig) -> None:
     """ours: the ladder ends in KILL."""
     await rig.start(ear := Ear())
@@ -319,6 +323,7 @@ async def test_stopping_again_gives_the_same_end_at_once(rig: Rig) -> None:
     assert (ear.ends, rungs) == ([end], [])
 
 
+@pytest.mark.slow
 async def test_those_who_stop_at_the_same_time_share_one_ladder(rig: Rig) -> None:
     """ours: TERM is sent once, however many ask."""
     await rig.start(ear := Ear())
@@ -341,6 +346,7 @@ async def test_one_who_has_less_patience_hurries_a_stop_that_is_under_way(rig: R
     assert rungs == ["input closed", "terminate"]
 
 
+@pytest.mark.slow
 async def test_a_stop_goes_on_when_its_caller_is_cancelled(rig: Rig) -> None:
     """ours: cleaning up survives cancellation."""
     await rig.start(ear := Ear())

@@ -23,6 +23,7 @@ PROMISES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES.keys())
 def test_on_uvloop(promise: Callable[[Rig], Awaitable[None]], tmp_path: Path) -> None:
     """ours."""

@@ -352,6 +352,7 @@ def test_a_value_that_contains_itself_can_not_be_said() -> None:
         encode(ring)
 
 
+@pytest.mark.slow
 def test_what_is_deeper_than_any_parser_can_be_said() -> None:
     """ours: the caller's depth is the caller's business."""
     deep: list[Any] = []

@@ -92,6 +92,7 @@ async def test_what_a_hub_has_stored_is_not_synced(tmp_path: Path) -> None:
     spool.close()
 
 
+@pytest.mark.slow
 async def test_a_failing_disk_is_told_and_tried_again(tmp_path: Path) -> None:
     """ours: nobody goes on as if it had worked."""
     told: list[str] = []
@@ -114,6 +115,7 @@ async def test_a_failing_disk_is_told_and_tried_again(tmp_path: Path) -> None:
 # Fairness and latency, with real processes
 
 
+@pytest.mark.slow
 async def test_a_quiet_cli_is_heard_beside_many_that_flood(world: World) -> None:
     """ours (G13): writes and answers pass by the flood."""
     link = await world.hub()

@@ -260,6 +260,7 @@ async def test_a_revoked_token_is_refused_on_the_next_request_and_its_socket_is_
     await other.close()
 
 
+@pytest.mark.slow
 async def test_a_hundred_wrong_tokens_lock_nobody_out(door: Door) -> None:
     """ours: S11; the right token from the same address gets in at once, while the wrong ones wait."""
     loop = asyncio.get_running_loop()

@@ -278,6 +278,7 @@ def _connections(door: Door) -> Any:
     return door.web.doorway.connections
 
 
+@pytest.mark.slow
 async def test_a_thousand_upgrades_without_a_token_change_nothing(door: Door) -> None:
     """ours: G23; each is refused, and afterwards nothing is left of them."""
     for _ in range(10):

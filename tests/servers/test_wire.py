@@ -112,6 +112,7 @@ async def test_a_head_without_end_is_cut_by_its_size(door: Door) -> None:
     await leave(writer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"", b"GET /", b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n"])
 async def test_a_head_that_does_not_come_to_its_end_is_ended(hurried: Door, piece: bytes) -> None:
     """ours: S31, slowloris. The deadline is shortened, the clock is real."""
@@ -119,6 +120,7 @@ async def test_a_head_that_does_not_come_to_its_end_is_ended(hurried: Door, piec
     assert status_of(answer) in (408, 0)
 
 
+@pytest.mark.slow
 async def test_a_kept_connection_has_the_same_deadline_for_its_next_request(hurried: Door) -> None:
     """ours: S31; blank lines between requests are no way to stay for ever."""
     reader, writer = await asyncio.open_connection(hurried.address.host, hurried.address.port)
@@ -130,12 +132,14 @@ async def test_a_kept_connection_has_the_same_deadline_for_its_next_request(hurr
     await leave(writer)
 
 
+@pytest.mark.slow
 async def test_a_body_that_stands_still_is_ended(hurried: Door) -> None:
     """ours: S31."""
     answer = await raw(hurried.address, post(hurried, "Content-Length: 100"), b'{"te')
     assert answer == b"" and hurried.hub.calls == []
 
 
+@pytest.mark.slow
 async def test_a_body_that_never_ends_is_ended(hurried: Door) -> None:
     reader, writer = await asyncio.open_connection(hurried.address.host, hurried.address.port)
     writer.write(post(hurried, "Content-Length: 1000000"))

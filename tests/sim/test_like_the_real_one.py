@@ -19,10 +19,7 @@ from .play import Player, is_delta
 from .shape import Json, differences, label, shape
 
 VERSIONS = ("2.1.37", "2.1.62", "2.1.326")
-CORE = (
-    "text_partial", "bash_allow", "bash_deny", "bash_deny_interrupt", "interrupt_question", "interrupt_streaming", "plan_allow",
-    "choice_single", "queued_prompts", "hooks", "sdk_mcp", "compact", "resume", "control_all",
-)  # fmt: skip
+CORE = ("text_partial", "bash_allow", "interrupt_question", "control_all")
 """Run by `make check`; the others are marked slow."""
 
 NOT_IMITATED = {
@@ -62,7 +59,7 @@ def _scenarios() -> list[ParameterSet]:
                 marks = () if path.stem in CORE else (pytest.mark.slow,)
                 found.append(pytest.param(version, path.stem, id=f"{version}-{path.stem}", marks=marks))
     for name in ("text_partial", "bash_allow"):
-        found.append(pytest.param("2.1.120", name, id=f"2.1.120-{name}"))
+        found.append(pytest.param("2.1.120", name, id=f"2.1.120-{name}", marks=pytest.mark.slow))
     return found
 
 

@@ -76,6 +76,7 @@ def test_the_how_to_names_everything_that_a_scenario_may_hold() -> None:
     assert [word for word in sorted(words) if not re.search(rf"[`\"{{ ]{re.escape(word)}\b", page)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_questions_that_ship_are_asked_on_every_version(start: Start, version: str) -> None:
     asked = {"bash": 1, "write": 1, "read": 2, "two": 2, "choice": 1, "plan": 1, "agent": 1}
@@ -140,6 +141,7 @@ def test_texts_quote_what_happened(start: Start) -> None:
     assert sim.wait_for(type="result")["result"] == "Drinks: yes, denied: too early"
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_question_a_choice_and_a_plan_on_every_version(start: Start) -> None:
     """Ours: the terminal demo runs on it."""
     for version in ("2.1.37", "2.1.62", "2.1.326"):

@@ -34,6 +34,7 @@ def killed(folder: Path, after: float) -> list[tuple[int, int]]:
     return [(int(line), int(seq)) for line, seq in (each.split() for each in whole)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 async def test_what_was_told_before_a_kill_is_stored_once(tmp_path: Path, number: int) -> None:
     """PROOF G1, G10, I2, I6, I11: told ⊆ stored, compared with what the killed process itself had said."""

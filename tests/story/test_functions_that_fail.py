@@ -77,6 +77,7 @@ async def test_messages_beside_a_question_are_told_even_when_its_function_breaks
         await client.close()
 
 
+@pytest.mark.slow
 async def test_a_callback_that_breaks_costs_no_later_message() -> None:
     """ours"""
     heard: list[bytes] = []

@@ -17,6 +17,7 @@ SECONDS = 1.5
 """For 4 MB; what is quadratic, or costs an exception an entry, takes five times as long and more."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "kind"),
     [

@@ -104,6 +104,7 @@ async def test_a_dead_one_can_not_speak() -> None:
     assert (await transport.stop()).code == 0
 
 
+@pytest.mark.slow
 async def test_one_that_obeys_nothing_is_killed() -> None:
     """ours."""
     transport, cli = memory_pair(obeys=(), graces=GRACES)

@@ -99,6 +99,7 @@ async def test_it_leads_a_session_and_group_of_its_own_and_holds_no_descriptor_o
 # The end
 
 
+@pytest.mark.slow
 async def test_its_end_is_seen_while_a_grandchild_holds_its_pipes_open(tmp_path: Path) -> None:
     """ours: MCP servers inherit stdout and stderr. The grandchild lives on until somebody stops the session."""
     ear = Ear()
@@ -112,6 +113,7 @@ async def test_its_end_is_seen_while_a_grandchild_holds_its_pipes_open(tmp_path:
     assert not server.goes_on
 
 
+@pytest.mark.slow
 async def test_a_grandchild_that_never_falls_silent_does_not_hold_up_the_end(tmp_path: Path) -> None:
     """ours: what the CLI said is heard first and whole; what others say later is not waited for without end."""
     ear = Ear()
@@ -124,6 +126,7 @@ async def test_a_grandchild_that_never_falls_silent_does_not_hold_up_the_end(tmp
     assert not flood.goes_on
 
 
+@pytest.mark.slow
 async def test_what_is_in_the_pipe_at_its_end_is_heard(tmp_path: Path) -> None:
     """ours: the result often comes in the same breath as the exit."""
     for _ in range(20):
@@ -147,6 +150,7 @@ async def test_one_that_closes_its_output_lives_until_it_exits(tmp_path: Path) -
     await transport.stop()
 
 
+@pytest.mark.slow
 async def test_one_that_closes_its_input_is_no_error_and_its_exit_tells(tmp_path: Path) -> None:
     """ours: a broken pipe by itself says nothing; words sent into it count as unsent."""
     ear = Ear()
@@ -225,6 +229,7 @@ WAYS_TO_GO = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILY.values(), ids=FAMILY.keys())
 @pytest.mark.parametrize("way", WAYS_TO_GO.values(), ids=WAYS_TO_GO.keys())
 async def test_nothing_survives_a_stop(tmp_path: Path, family: str, way: str) -> None:
@@ -238,6 +243,7 @@ async def test_nothing_survives_a_stop(tmp_path: Path, family: str, way: str) ->
     assert rungs[-1] == "survivors"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twice", [False, True])
 async def test_what_a_crashed_cli_left_behind_is_ended_by_the_stop_and_not_before(tmp_path: Path, twice: bool) -> None:
     """ours: background work is nobody's to kill but a person's."""
@@ -262,6 +268,7 @@ async def test_children_that_are_born_between_two_rungs_are_noted_before_the_nex
     assert not one.goes_on
 
 
+@pytest.mark.slow
 async def test_children_that_are_born_while_they_are_ended_are_ended_too(tmp_path: Path) -> None:
     """ours: a command that forks on TERM."""
     program = """
@@ -292,6 +299,7 @@ async def test_a_stop_ends_nobody_else(tmp_path: Path) -> None:
     assert not any(life.goes_on for life in lives)
 
 
+@pytest.mark.slow
 async def test_a_cli_that_is_frozen_is_ended_too(tmp_path: Path) -> None:
     """ours: a stopped process hears no TERM."""
     transport = await started(tmp_path, "note('cli'); os.kill(os.getpid(), signal.SIGSTOP)")
@@ -302,6 +310,7 @@ async def test_a_cli_that_is_frozen_is_ended_too(tmp_path: Path) -> None:
     assert not cli.goes_on
 
 
+@pytest.mark.slow
 async def test_fifty_at_once_are_stopped_together(tmp_path: Path) -> None:
     """ours: closing a hub takes as long as its slowest session, not as all of them."""
     transports = [

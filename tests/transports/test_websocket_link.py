@@ -117,6 +117,7 @@ def test_any_framing_of_lines_gives_the_same_bytes(data: st.DataObject) -> None:
     assert link.frame_received(b"next\n") == b"next\n"
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_half_a_line_of_a_broken_link_never_meets_the_next_one(data: st.DataObject) -> None:
     """ours: it ends before the next line begins; as a line of its own it is no JSON, and harmless."""

@@ -61,6 +61,7 @@ async def test_lines_arrive_the_same_however_they_are_framed(house: House) -> No
         await house.audience.hears(b"a\nb\n\nc\nhalf of it\nfragmented\nand more\nbinary\n")
 
 
+@pytest.mark.slow
 async def test_a_line_longer_than_any_cap_does_not_break_the_link(house: House) -> None:
     """ours: the reader of lines drops it and says so; the session lives."""
     line = b"x" * (65 * 1024 * 1024) + b"\n"

@@ -246,6 +246,7 @@ def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 # Ends
 
 
+@pytest.mark.slow
 async def test_a_cli_that_never_dials_in_is_ended_with_a_sentence(stages: Stages) -> None:
     """ours."""
     stage = await stages.start(dial_patience=0.3)
@@ -254,6 +255,7 @@ async def test_a_cli_that_never_dials_in_is_ended_with_a_sentence(stages: Stages
     assert end.code not in (0, 1) and stage.transport.end is end
 
 
+@pytest.mark.slow
 async def test_a_cli_that_never_dials_in_again_is_ended_with_a_sentence(stages: Stages) -> None:
     """measured (2.1.62): it dials for ten minutes; one that lives on after that is broken."""
     stage = await stages.start(redial_patience=0.3)
@@ -277,6 +279,7 @@ async def test_a_cli_that_refuses_our_host_is_told_in_words(stages: Stages) -> N
         await stage.transport.drain()
 
 
+@pytest.mark.slow
 async def test_a_cli_that_gives_up_a_lost_link_is_told_in_words(stages: Stages) -> None:
     """measured (2.1.37): exit 0 some 5 s after the loss."""
     stage = await stages.start()

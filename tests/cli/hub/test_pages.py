@@ -133,6 +133,7 @@ def test_the_reference_names_every_command_with_every_option() -> None:
         assert re.search(rf"^\| {word}\b", text, re.MULTILINE), word
 
 
+@pytest.mark.slow
 def test_a_misspelt_word_of_the_hubs_commands_suggests_the_nearest() -> None:
     """ours: the same for groups"""
     for words, said in ((["inbx"], "did you mean: ropewalk inbox?"), (["token", "nwe"], "did you mean: ropewalk token new?")):
