@@ -165,3 +165,28 @@ async def test_while_the_runner_is_not_heard_it_says_so_and_goes_on_afterwards(h
         return alive == named
 
     await until(three, "one process a session")
+
+
+async def test_what_is_asked_before_the_process_is_found_waits_for_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ours: right after a restart a question is listed already; its answer is not refused because we are still looking"""
+    house.rule("ask", ASKS, {"text": "Asked."})
+    async with house.opened() as talk:
+        session = await talk.new("ask")
+        question = await talk.question(session.id)
+    looked, found, keys = asyncio.Event(), asyncio.Event(), RunnerLink.keys
+
+    async def later(link: RunnerLink, process: str) -> set[str]:
+        looked.set()
+        await found.wait()
+        return await keys(link, process)
+
+    monkeypatch.setattr(RunnerLink, "keys", later)
+    async with house.opened() as talk:
+        await looked.wait()
+        answering = asyncio.ensure_future(talk.hub.answer(MIA, question.id, c.Answer(behavior="allow")))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not answering.done() and not await taken_over(talk, session.id)
+        found.set()
+        await answering
+        await talk.told(session.id, "turn_ended", text="Asked.")

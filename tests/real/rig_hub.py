@@ -28,6 +28,7 @@ class ServedHub:
         self.folder, self._cli = folder, cli
         self._child: subprocess.Popen[bytes] | None = None
         self._runner: int | None = None
+        self._remotes: list[Remote] = []
 
     async def serve(self) -> Remote:
         address = self.folder / "hub.json"
@@ -48,6 +49,7 @@ class ServedHub:
 
         await until(there, "hub")
         remote = Remote(json.loads(address.read_text())["url"], (self.folder / "token").read_text().strip())
+        self._remotes.append(remote)
         self._runner = (await remote.runners())[0].pid
         return remote
 
@@ -57,6 +59,8 @@ class ServedHub:
         self._child.wait()
 
     async def end(self) -> None:
+        for remote in self._remotes:
+            await remote.close()
         if self._child is not None and self._child.poll() is None:
             self._child.terminate()
             await asyncio.to_thread(self._child.wait, 30)
