@@ -175,7 +175,7 @@ async def test_a_reader_that_finds_damage_says_so_on_every_face(sound: Path, tmp
         assert store.health.state == "corrupt" and "salvage" in store.health.why
         await store.settled()
         assert felt == ["corrupt"]
-        assert len(await texts(store, "s0")) == 333
+        assert len(await store.events("s0", limit=100)) == 100  # what lies on other pages can be read
 
 
 async def test_a_damaged_index_stops_search_and_not_the_store(sound: Path, tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ import pytest
 from ropewalk.errors import StoreRefused
 from ropewalk.store.rows import ROWS, SessionRow
 from ropewalk.store.sqlite import open_store
+from ropewalk.store.sqlite.check import check
+from ropewalk.store.sqlite.keys import checksum, line_id
 from ropewalk.store.sqlite.migrations import migrate, scripts, statements
 from ropewalk.store.sqlite.place import start_time
-from tests.store.words import begin, facts, texts
+from tests.store.words import begin, facts, heard, texts
 
 
 def drill(name: str, folder: Path) -> str:
@@ -146,6 +148,30 @@ async def test_every_earlier_schema_is_brought_up_to_ours(tmp_path: Path, versio
     shape = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
     assert brought_up.execute(shape).fetchall() == made_new.execute(shape).fetchall()
     brought_up.close()
+
+
+async def test_what_the_first_schema_held_is_there_and_known_after_the_second(tmp_path: Path) -> None:
+    """Ours: events and lines moved into tables in the order of their coming; a line heard again is still no news."""
+    old = sqlite3.connect(tmp_path / "db", isolation_level=None)
+    migrate(old, scripts()[:1])
+    old.execute("INSERT INTO session (no, id) VALUES (1, 's')")
+    old.execute("INSERT INTO process (no, id, session) VALUES (1, 'p', 's')")
+    old.execute("INSERT INTO counter (no, seq) VALUES (1, 3)")
+    for seq, line_no, text in ((1, None, "one"), (2, 4, "two"), (3, 6, "three")):
+        body = f'{{"kind":"said","text":"{text}","session":"s","seq":{seq},"at":1.0}}'.encode()
+        row = (1 << 32 | seq, "said", line_no, checksum(1 << 32 | seq, body), body)
+        sql = "INSERT INTO event (id, epoch, kind, at, process, line_no, part, crc, body) VALUES (?, 1, ?, 1.0, 1, ?, 0, ?, ?)"
+        old.execute(sql, row)
+    id = line_id(1, 4, 0)  # of line 6 only the event was kept
+    old.execute("INSERT INTO line (id, n, at, crc, raw) VALUES (?, 4, 4.0, ?, ?)", (id, checksum(id, b"line 4"), b"line 4"))
+    old.close()
+    async with open_store(tmp_path / "db") as store:
+        replays = [await store.append(heard(n, "again")) for n in (4, 6)]
+        assert [stored.replayed for stored in replays] == [True, True]
+        assert not (await store.append(heard(5, "four"))).replayed
+        assert await texts(store) == [(1, "one"), (2, "two"), (3, "three"), (4, "four")]
+        assert [line.n for line in await store.lines("s")] == [4, 5]
+    assert check(tmp_path / "db") == []
 
 
 def test_a_migration_that_fails_leaves_the_version_before_it() -> None:

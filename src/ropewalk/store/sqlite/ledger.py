@@ -6,14 +6,9 @@ went wrong it forgets, and reads it again.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import Any
-
-import msgspec
 
 from ropewalk.errors import ConditionFailed, Fenced, StoreError
 from ropewalk.store.base import (
@@ -32,8 +27,9 @@ from ropewalk.store.base import (
     cleaned,
 )  # fmt: skip
 from ropewalk.store.delivery import Outcome
-from ropewalk.store.sqlite.keys import SEQ_BITS, checksum, line_id, line_ids, line_of
-from ropewalk.store.sqlite.statements import COUNTERS, EVENTS, LINES, delete, insert, update
+from ropewalk.store.sqlite.keys import line_id, line_ids, line_of
+from ropewalk.store.sqlite.sheet import Sheet
+from ropewalk.store.sqlite.statements import COUNTERS, delete, insert, update
 
 ALONE = (StoreError, ValueError, TypeError, OverflowError, RecursionError)
 """What is the fault of one entry, beside what ``_alone`` says of SQLite's own errors: it fails alone."""
@@ -42,8 +38,6 @@ NOT_THE_DISK = {
     sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE,
     sqlite3.SQLITE_TOOBIG,
 }  # fmt: skip
-
-_encode = msgspec.json.Encoder().encode
 
 
 class _Undo(Exception):
@@ -84,9 +78,7 @@ class Ledger:
         self._at_point = at_point
         self._sessions: dict[str, _Session] = {}
         self._processes: dict[str, _Process] = {}
-        # By session and by process: rows that lie together are inserted together (a tenth less work with fifty sessions).
-        self._events: dict[int, list[Any]] = {}
-        self._lines: dict[int, list[Any]] = {}
+        self._sheet = Sheet()
         self._touched: dict[int, int] = {}
         self._later: dict[str, dict[str, Value]] = {}  # plain changes of sessions: only the last of a batch counts
         self._changed = False
@@ -110,7 +102,8 @@ class Ledger:
         self._drop()
 
     def _drop(self) -> None:
-        self._events, self._lines, self._touched, self._later = {}, {}, {}, {}
+        self._sheet.clear()
+        self._touched, self._later = {}, {}
 
     def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Store them in one transaction. Each has its outcome; a disk that fails raises ``sqlite3.Error`` for all of them."""
@@ -185,11 +178,8 @@ class Ledger:
         return outcomes
 
     def _flush(self) -> None:
-        events, self._events = self._events, {}
-        lines, self._lines = self._lines, {}
         self._write_later()
-        EVENTS.run(self._execute, list(chain.from_iterable(events.values())))
-        LINES.run(self._execute, list(chain.from_iterable(lines.values())))
+        self._sheet.write(self._execute)
 
     def _one(self, entry: Entry) -> Stored:
         if entry.epoch:
@@ -200,7 +190,7 @@ class Ledger:
             self._change(entry)
         bodies = self._take_events(entry) if entry.events else []
         if entry.lines:
-            self._take_lines(entry.lines)
+            self._take_lines(entry)
         return Stored(entry, bodies)
 
     def _fence(self, entry: Entry) -> None:
@@ -268,7 +258,8 @@ class Ledger:
             if row is None:
                 raise ConditionFailed("process", {"id": id}, f"there is no process {id}")
             last = self._execute("SELECT max(id) FROM line WHERE id BETWEEN ? AND ?", line_ids(row[0])).fetchone()[0]
-            heard = self._execute("SELECT max(line_no) FROM event WHERE process = ? AND line_no IS NOT NULL", row).fetchone()[0]
+            sql = "SELECT max(line_no) FROM event WHERE process = ? AND unkept IS NOT NULL"
+            heard = self._execute(sql, row).fetchone()[0]
             known = self._processes[id] = _Process(row[0], *(line_of(last) if last else (0, 0)), heard or 0)
         return known
 
@@ -299,64 +290,36 @@ class Ledger:
         process.heard = max([process.heard, *(line.n for line in lines)])
 
     def _is_stored(self, process: _Process, n: int) -> bool:
-        sql = "SELECT EXISTS (SELECT 1 FROM event WHERE process = ? AND line_no = ?) OR EXISTS (SELECT 1 FROM line WHERE id = ?)"
-        return bool(self._execute(sql, (process.no, n, line_id(process.no, n, 0))).fetchone()[0])
+        kept, unkept = "FROM line WHERE id = ?", "FROM event WHERE process = ? AND line_no = ? AND unkept IS NOT NULL"
+        sql = f"SELECT EXISTS (SELECT 1 {kept}) OR EXISTS (SELECT 1 {unkept})"
+        return bool(self._execute(sql, (line_id(process.no, n, 0), process.no, n)).fetchone()[0])
 
-    def _take_lines(self, lines: Sequence[Line]) -> None:
-        rows: list[tuple[int, tuple[Any, ...]]] = []
-        for line in lines:
-            process = self._process(line.process)
-            if line.dir == "out":
-                id = line_id(process.no, line.n, 0)
-                if line.n > process.out:
-                    process.out, process.since = line.n, 0
-            else:
-                process.since += 1
-                id = line_id(process.no, process.out, process.since)
-            rows.append((process.no, (id, line.n, line.at, checksum(id, line.raw), line.raw)))
-        for no, row in rows:
-            self._lines.setdefault(no, []).extend(row)
+    def _take_lines(self, entry: Entry) -> None:
+        if entry.parts:
+            process = self._process(entry.process or "")
+            self._sheet.add_run(process.no, entry.lines)
+            if (last := entry.lines[-1].n) > process.out:
+                process.out, process.since = last, 0
+            return
+        for line, id in [(line, self._line_id(line)) for line in entry.lines]:
+            self._sheet.add_line(id, line)
+
+    def _line_id(self, line: Line) -> int:
+        process = self._process(line.process)
+        if line.dir == "in":
+            process.since += 1
+            return line_id(process.no, process.out, process.since)
+        if line.n > process.out:
+            process.out, process.since = line.n, 0
+        return line_id(process.no, line.n, 0)
 
     def _take_events(self, entry: Entry) -> list[bytes]:
         known = self._sessions.get(entry.session) or self._load(entry.session)
         if known is None:
             raise ConditionFailed("session", {"id": entry.session}, f"there is no session {entry.session}")
-        line_no, process = entry.line_no, None if entry.line_no is None else self._process(entry.process or "").no
-        seq, epoch, base = known.seq, known.epoch, known.no << SEQ_BITS
-        rows: list[Any] = []
-        bodies: list[bytes] = []
-        places = _places(entry) if entry.parts else [(line_no, part) for part in range(len(entry.events))]
-        for event, (line_no, part) in zip(entry.events, places, strict=True):
-            seq += 1
-            event.seq = seq
-            body = body_of(event)
-            id, kind = base | seq, event.__struct_config__.tag
-            rows += (id, epoch, kind, event.at, process, line_no, part, checksum(id, body), body)
-            bodies.append(body)
+        process = None if entry.line_no is None else self._process(entry.process or "").no
+        bodies = self._sheet.add_events(entry, known.no, known.epoch, known.seq, process)
+        known.seq += len(bodies)
+        self._touched[known.no] = known.seq
         self._changed = True
-        self._events.setdefault(known.no, []).extend(rows)
-        self._touched[known.no] = known.seq = seq
         return bodies
-
-
-def _places(entry: Entry) -> list[tuple[int | None, int]]:
-    """Of each event of a run, which line it comes from and which part of it it is."""
-    return [(line.n, part) for line, count in zip(entry.lines, entry.parts, strict=True) for part in range(count)]
-
-
-def body_of(event: EventLike) -> bytes:
-    """The event as JSON. Text that is no text (half a surrogate pair) is cleaned: an event is never refused for it."""
-    try:
-        return _encode(event)
-    except UnicodeEncodeError:
-        return json.dumps(_deeply_cleaned(msgspec.to_builtins(event)), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _deeply_cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return cleaned(value)
-    if isinstance(value, dict):
-        return {cleaned(str(key)): _deeply_cleaned(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_deeply_cleaned(item) for item in value]
-    return value
