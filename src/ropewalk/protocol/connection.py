@@ -21,6 +21,7 @@ from .hearing import HEED, Hearing, Notable, subtype_of
 from .lazy import LazyMessage, may_wait
 from .messages import Assistant, Garbage, LinkLost, LinkRestored, Message, StreamEvent, User
 from .pending import OnOutcome
+from .spoken import Returned, Spoken, spoken
 from .state import State, Step, advance
 from .stream import MessageStart
 from .versions import SAYS_AGAIN_SINCE, Version
@@ -74,6 +75,17 @@ class Connection(Hearing):
         if self._lazy and (line.startswith(_DELTA) or self._may_wait(line)) and not line.endswith(b"\r"):
             return [LazyMessage(line)]
         return self._receive(self._lines.feed(line + b"\n"))
+
+    def receive_spoken(self, line: bytes) -> Spoken | Returned | None:
+        """As ``receive_line``, for whoever types everything anyway: a line that changes nothing but how much the model has read.
+
+        None: it is another one, or this connection is not lazy; the line is still to be received.
+        """
+        if not self._lazy or line.endswith(b"\r") or (message := spoken(line)) is None:
+            return None
+        if type(message) is Spoken and message.tells_context:
+            self._context_line = line
+        return message
 
     def _receive(self, lines: Iterable[bytes | TooLong]) -> list[Message | LazyMessage]:
         messages: list[Message | LazyMessage] = []

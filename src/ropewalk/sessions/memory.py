@@ -81,7 +81,9 @@ class Memory:
 
     def finished_block(self, parent: str | None, message: str, kind: str, tool_use: str = "") -> str:
         """The name of the block that an assistant line brings whole: the one whose deltas were told, or the next in order."""
-        stream = self.stream(parent, message)
+        stream = self.streams.get(parent)
+        if stream is None or (message and stream.message != message):
+            stream = self.stream(parent, message)
         for index, block in stream.blocks.items():
             if not block.finished and block.kind == kind and block.tool_use == tool_use:
                 block.finished = True

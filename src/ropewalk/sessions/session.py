@@ -113,13 +113,20 @@ class Session:
             )
         )
 
-    def grow(self, run: Run, events: list[e.Event], line: Line) -> None:
-        """One more line of a run that will be posted: a line that changes nothing but what it says."""
-        if self._heed(events) or self.desk.changed():
+    def grow(self, run: Run, events: list[e.Event], line: Line) -> bool:
+        """One more line of a run that will be posted: one that changes nothing but what it says. True: it ends something."""
+        changed, ends, heed = self.desk.changed(), False, self.board.heed
+        for event in events:
+            if heed(event):
+                changed = True
+            if type(event) in ENDS:
+                ends = True
+        if changed:
             self._new_status(events, run.rows, self.world.clock())
         run.events += events
         run.lines.append(line)
         run.parts.append(len(events))
+        return ends
 
     def post_run(self, run: Run, process: str, told: Then) -> None:
         """Facts of many lines in one entry: in a flood, what an entry costs is paid once for all that one read brought."""

@@ -17,6 +17,7 @@ from ..protocol import messages as m
 from ..protocol import system as s
 from ..protocol.lazy import LazyMessage
 from ..protocol.messages import Message
+from ..protocol.spoken import Returned, Spoken
 from . import translate_rest as rest
 from . import translate_tasks as tasks
 from .clean import is_clean, scrub
@@ -106,6 +107,19 @@ class Translator:
         if told is None:
             return []
         return self._stamped(told(self._memory, message), message, line, at)
+
+    def spoken(self, message: Spoken | Returned, line: int, at: float) -> list[Event]:
+        """As ``events``, for what the quick reader took: nothing in it has to be made whole, and none of it is live."""
+        memory = self._memory
+        events = on_assistant(memory, message) if type(message) is Spoken else on_user(memory, message)  # type: ignore[arg-type]
+        session, process, parent = self.session, self.process, message.parent_tool_use_id
+        for part, event in enumerate(events):
+            event.session, event.process, event.line, event.at = session, process, line, at
+            if part:
+                event.part = part
+            if parent is not None:
+                event.parent = parent
+        return events
 
     def gone(self, at: float) -> list[Event]:
         """The process has ended: what it left open will not be finished. Tell these before ``process_ended``."""

@@ -16,6 +16,7 @@ from ..protocol.content import (
     UnknownBlock,
 )
 from ..protocol.messages import Assistant, User
+from ..protocol.spoken import SYNTHETIC, Returned, Spoken
 from .clean import cut, harmless, is_flat, readable, shortened
 from .memory import Call, Memory
 from .tools import TODOS, does, outcome_of, title_of, tool_label
@@ -25,13 +26,13 @@ LOCAL = "<local-command-"
 """How the output of a command of the CLI's own (/cost) begins, on a line that otherwise looks like the echo of a prompt."""
 
 
-def on_assistant(memory: Memory, message: Assistant) -> list[e.Event]:
+def on_assistant(memory: Memory, message: Assistant | Spoken) -> list[e.Event]:
     said, parent = message.message, message.parent_tool_use_id
     memory.compacted = False
     if parent is None:
         memory.happened = True
         memory.error = message.error or memory.error
-        if said.usage is not None and said.model != "<synthetic>":
+        if said.usage is not None and said.model != SYNTHETIC:
             memory.known.context_tokens = said.usage.context_tokens
     events: list[e.Event] = []
     for block in said.content:
@@ -53,7 +54,7 @@ def on_assistant(memory: Memory, message: Assistant) -> list[e.Event]:
     return events or [unrecognised("assistant", message.raw)]
 
 
-def _text(memory: Memory, message: Assistant, words: str) -> e.Event:
+def _text(memory: Memory, message: Assistant | Spoken, words: str) -> e.Event:
     parent = message.parent_tool_use_id
     if parent is None and words:
         memory.words = words
@@ -64,11 +65,11 @@ def _text(memory: Memory, message: Assistant, words: str) -> e.Event:
         block=memory.finished_block(parent, message.message.id, "text"),
         aborted=bool(message.aborted),
         error=message.error,
-        synthetic=message.message.model == "<synthetic>",
+        synthetic=message.message.model == SYNTHETIC,
     )
 
 
-def _tool(memory: Memory, message: Assistant, block: Any) -> e.Event:
+def _tool(memory: Memory, message: Assistant | Spoken, block: Any) -> e.Event:
     parent, name = message.parent_tool_use_id, block.name
     memory.called(block.id, Call(name, block.input, parent))
     given, long = _kept(block.input, len(message.raw))
@@ -103,7 +104,7 @@ def _todos(memory: Memory, listed: object, parent: str | None) -> list[e.Event]:
     return [e.TodosChanged(todos=todos)]
 
 
-def on_user(memory: Memory, message: User) -> list[e.Event]:
+def on_user(memory: Memory, message: User | Returned) -> list[e.Event]:
     content = message.message.content
     if isinstance(content, str):
         return _words(memory, message, content)
@@ -122,7 +123,7 @@ def on_user(memory: Memory, message: User) -> list[e.Event]:
     return events
 
 
-def _finished(memory: Memory, message: User, block: ToolResultBlock) -> list[e.Event]:
+def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) -> list[e.Event]:
     call = memory.calls.pop(block.tool_use_id, None)
     details = message.tool_use_result
     failed = bool(block.is_error)
@@ -182,7 +183,7 @@ def _todos_after(memory: Memory, call: Call, details: Any) -> list[e.Event]:
     return _todos(memory, todos, None)
 
 
-def _words(memory: Memory, message: User, words: str) -> list[e.Event]:
+def _words(memory: Memory, message: User | Returned, words: str) -> list[e.Event]:
     """Words that nobody of ours sent. The echo of a prompt is a receipt, and the session's to tell."""
     after_compaction, memory.compacted = memory.compacted, False
     local = words.startswith(LOCAL)

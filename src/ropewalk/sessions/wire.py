@@ -17,7 +17,7 @@ from ..errors import LinkBroken, RopewalkError, SessionGone
 from ..events import events as e
 from ..logs import failure
 from ..protocol.connection import Connection
-from ..protocol.lazy import LazyMessage
+from ..protocol.spoken import Returned, Spoken
 from ..store.base import Line, RowChange, Stored
 from ..transports.base import End
 from .live import Live
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("ropewalk.sessions")
 STREAM = b'{"type":"stream_event"'
-QUIET = (b'{"type":"assistant"', b'{"type":"user"')
-"""How lines begin that may only say something."""
 ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
 """Questions that people answer. All others are refused at once: the CLI would wait for ever."""
 ENDS = frozenset({e.TurnEnded, e.TaskEnded})
@@ -82,12 +80,15 @@ class Wire:
     def lines(self, first: int, data: bytes) -> None:
         now = self._world.clock()
         self.last_sign = asyncio.get_running_loop().time()
+        receive_spoken, heard = self.connection.receive_spoken, self.heard
         for number, raw in enumerate(data.split(b"\n")[:-1], first):
-            if number <= self.heard:
+            if number <= heard:
                 continue
             try:
                 if raw.startswith(STREAM):
                     self._delta(number, raw, now)
+                elif (spoken := receive_spoken(raw)) is not None:
+                    self._spoken(spoken, number, raw, now)
                 else:
                     self._line(number, raw, now)
             except Exception as error:  # noqa: BLE001 - a session's boundary: its fault must not take the link from all others
@@ -122,18 +123,23 @@ class Wire:
             self._post_run()
             self._session.post(durable, lines=lines, process=self.process, line_no=number, told=self._told)
 
+    def _spoken(self, spoken: Spoken | Returned, number: int, raw: bytes, now: float) -> None:
+        """It changes nothing that the connection knows, and nothing is owed for it: posted with the others that came with it."""
+        events = self.translator.spoken(spoken, number, now)
+        self._open_from = None
+        self.live.superseded(events)
+        run = self._run
+        if run is None:
+            run = self._run = Run()
+        if self._session.grow(run, events, Line(self.process, "out", number, now, raw)):
+            self._post_run()
+            self._session.after_line(events)
+
     def _line(self, number: int, raw: bytes, now: float) -> None:
         connection, session = self.connection, self._session
-        if not raw.startswith(QUIET):
-            self._post_run()  # before the connection tells anybody what this line answers
-        messages = connection.receive_line(raw)
-        # What the connection leaves untyped changes nothing that it knows: there is nothing to notice, and nothing owed.
-        if len(messages) == 1 and isinstance(message := messages[0], LazyMessage):
-            self._quiet_line(message, number, raw, now)
-            return
-        self._post_run()
+        self._post_run()  # before the connection tells anybody what this line answers
         events: list[e.Event] = []
-        for message in messages:
+        for message in connection.receive_line(raw):
             events += self.translator.events(message, number, now)
         events = self._told_live(events)
         rows = session.notice(connection.take_notable(), events, now)
@@ -143,20 +149,6 @@ class Wire:
         session.post(events, rows, lines=lines, process=self.process, line_no=number, told=self._told)
         self.flush()
         session.after_line(events)
-
-    def _quiet_line(self, message: LazyMessage, number: int, raw: bytes, now: float) -> None:
-        """It only says something: posted with the others of its kind that came with it."""
-        events = self._told_live(self.translator.events(message, number, now))
-        self._open_from = None
-        self.live.superseded(events)
-        if self._run is None:
-            self._run = Run()
-        self._session.grow(self._run, events, Line(self.process, "out", number, now, raw))
-        for event in events:
-            if type(event) in ENDS:
-                self._post_run()
-                self._session.after_line(events)
-                return
 
     def _told_live(self, events: list[e.Event]) -> list[e.Event]:
         """Live ones go to whoever listens now; the others are returned, to be kept."""
