@@ -42,6 +42,8 @@ class Course:
     cli: FakeCli
     source: Path
     """Where ropewalk is imported from."""
+    only: str = ""
+    """Measures with this in their name, and no others."""
     figures: dict[str, dict[str, list[Figures]]] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -77,6 +79,8 @@ class Course:
         self._rounds(name, self.size.rounds, once)
 
     def _rounds(self, name: str, rounds: int, once: Callable[[], dict[str, Figures]]) -> None:
+        if self.only not in name:
+            return
         say(f"hub, {name}: {rounds} round{'s' * (rounds > 1)}")
         for _ in range(rounds):
             for contender, found in once().items():
