@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,10 +38,29 @@ class Book:
         return None if event is None else checksum(event)
 
 
+OPENING = 5.0
+"""Seconds: while a hub ends, it removes its log from between the two looks that SQLite takes at it."""
+
+
 def connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20.0)
-    connection.row_factory = sqlite3.Row
-    return connection
+    """Raises ``sqlite3.OperationalError``, with the path, when it can't be opened for all that time."""
+    until = time.monotonic() + OPENING
+    while True:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20.0)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if "unable to open" not in str(error) or time.monotonic() > until:
+                raise sqlite3.OperationalError(f"{error}: {path}, beside it {_beside(path)}") from error
+            time.sleep(0.02)
+            continue
+        connection.row_factory = sqlite3.Row
+        return connection
+
+
+def _beside(path: Path) -> list[str]:
+    return sorted(os.listdir(path.parent)) if path.parent.exists() else ["no folder"]
 
 
 def rows(path: Path, sql: str, *values: Any) -> list[dict[str, Any]]:

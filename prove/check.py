@@ -20,6 +20,8 @@ from .people import People
 from .processes import start_time
 
 TOLD_WITHIN = 5.0
+DYING = 3.0
+"""Seconds in which a CLI whose runner died may still speak, to nobody."""
 ENDED = ("done", "withdrawn", "failed", "lost")
 BUSY = ("starting", "thinking", "running_tool", "compacting", "waiting", "background", "idle", "rate_limited")
 
@@ -52,8 +54,9 @@ class Side:
     noted: Noted
     cut_allowed: bool = False
     """Lines may be missing at the end of a process (its runner was killed), if that is said."""
-    fresh: float = 0.1
-    """Seconds before a blow whose lines may be missing then."""
+    fresh: float = 0.25
+    """Seconds before a blow whose lines may be missing then: a tenth until they are safe, the rest for a runner that had not
+    yet come to read them."""
     blows: list[float] = field(default_factory=list)
     """When, by the clock of the ledgers."""
 
@@ -128,12 +131,12 @@ def _missing(
     """A killed CLI noted a line that it could not say; a killed runner may lose the last moments, and must say so."""
     ended = process["ended_at"] is not None
     tail = not stored or min(missing) > max(stored)
-    if ended and tail and len(missing) == 1 and missing[0] == len(cli.said):
+    if ended and process["exit_code"] != 0 and tail and len(missing) == 1 and missing[0] == len(cli.said):
         return
     if side.cut_allowed and ended and tail:
         first = cli.said[missing[0] - 1].at
-        fresh = any(first > blow - side.fresh for blow in side.blows)
-        named = book.of_kind(process["session"], "link_lost", "line_dropped", "process_ended", "link_restored")
+        fresh = any(blow - side.fresh < first < blow + DYING for blow in side.blows)
+        named = names_the_loss(book, process)
         findings.counts["cut"] += len(missing)
         if fresh and named:
             return
@@ -143,6 +146,16 @@ def _missing(
     findings.lose(
         "G3", f"lines {missing[:5]} of {cli.process} ({len(cli.said)} said, {len(stored)} stored) are missing", len(missing)
     )
+
+
+def names_the_loss(book: Book, process: dict[str, Any]) -> bool:
+    """Whether an event of this very process says that its runner died, that lines were dropped, or that some may be missing."""
+    for event in book.of_kind(process["session"], "link_lost", "line_dropped", "process_ended"):
+        if event["kind"] == "link_lost" and event["at"] >= process["started_at"]:
+            return True
+        if event.get("process") == process["id"] and (event["kind"] == "line_dropped" or "runner" in event["why"]):
+            return True
+    return False
 
 
 def _prompts(book: Book, clis: list[Cli], people: People, findings: Findings, settled: bool) -> None:

@@ -32,8 +32,7 @@ async def inside(order: Order, name: str) -> None:
     """The same order, in a process of its own; its tally is added to ours."""
     if not possible():
         order.say(f"    {name} is left out: this system lets us mount nothing, not even in a namespace of our own")
-        order.tally.blows += order.count
-        order.tally.worst.setdefault("not run here", 0.0)
+        order.tally.counts["left out"] += order.count
         return
     words = [*UNSHARE, sys.executable, "-m", "prove.inside", name, str(order.seed), str(order.first), str(order.count)]
     words += ["full" if order.full else "plain", "keep" if order.keep else ""]

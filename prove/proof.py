@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .tally import Tally
@@ -41,4 +41,9 @@ class Proof:
     shows: tuple[str, ...] = ()
     sample: int = 1
     """Blows in the tests' small sample."""
-    slow: bool = field(default=True)
+    judged: Callable[[Tally], None] | None = None
+    """What only all blows together can show; adds to the tally that it is given."""
+    alone: bool = False
+    """It measures time: no other proof runs beside it."""
+    seconds: float = 4.0
+    """About how long a blow takes."""

@@ -38,16 +38,27 @@ PROMISES = {
 
 INVARIANTS = {
     "I4": "nothing is allowed that nobody allowed", "I5": "one answer for each question", "I7": "status equals the tables",
-    "I8": "no process is left", "I9": "memory and descriptors come back", "I10": "no traceback and no secret in the logs",
-    "I11": "the database is sound", "I12": "nothing hangs",
+    "I8": "no process is left", "I9": "the runner's and the hub's descriptors come back", 
+    "I10": "no traceback and no secret in the logs", "I11": "the database is sound", "I12": "nothing hangs",
 }  # fmt: skip
 
 
 NOTED = (
-    "refused", "said to be damaged", "logs that were taken back unseen", "denials on a full disk", "lines dropped and named",
-    "cut", "G13 over 100 ms",
+    "refused", "salvaged", "taken back, said and salvaged", "beyond salvage", "said to be damaged", "denials on a full disk",
+    "lines dropped and named", "cut", "G13 over 100 ms", "left out",
 )  # fmt: skip
 """Counts that are told with a blow: no failures, but good to know. ``cut``: lines of a killed runner's last moment."""
+
+
+def judged(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> dict[str, Tally]:
+    """Copies of them, with what only all blows together can show."""
+    found: dict[str, Tally] = {}
+    for proof in proofs:
+        if proof.name in tallies:
+            found[proof.name] = Tally.from_object(tallies[proof.name].as_object())
+            if proof.judged is not None:
+                proof.judged(found[proof.name])
+    return found
 
 
 def promise_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple[str, ...]]:
@@ -59,14 +70,17 @@ def promise_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tup
             count = sum(tally.counts[unit] for _, tally in shown)
             lost = sum(tally.lost[name] for _, tally in ran)
             doubled = sum(tally.doubled[name] for _, tally in ran)
-            worst = "; ".join(_worst(tally, name) for _, tally in shown if _worst(tally, name))
+            together = Tally()
+            for _, tally in shown:
+                together.merge(tally)
+            worst = _worst(together, name)
             by = ", ".join(proof.name for proof, _ in shown)
             rows.append((name, words, f"{count:,} {called}", str(lost), str(doubled), worst or "–", by))
     for name, words in INVARIANTS.items():
-        lost = sum(tally.lost[name] + tally.doubled[name] for _, tally in ran)
+        lost, doubled = sum(tally.lost[name] for _, tally in ran), sum(tally.doubled[name] for _, tally in ran)
         blows = sum(tally.blows for _, tally in ran)
         if ran:
-            rows.append((name, words, f"{blows:,} blows", str(lost), "0", "–", "all"))
+            rows.append((name, words, f"{blows:,} blows", str(lost), str(doubled), "–", "all"))
     return rows
 
 
@@ -87,7 +101,7 @@ def fault_rows(proofs: Iterable[Proof], tallies: dict[str, Tally]) -> list[tuple
     rows: list[tuple[str, ...]] = []
     for proof in proofs:
         tally = tallies.get(proof.name)
-        if tally is not None and tally.blows:
+        if tally is not None and tally.struck:
             noted = [f"{what}: {tally.counts[what]:,}" for what in NOTED if tally.counts[what]]
             measured = "; ".join([*(f"{what} {figure(what, value)}" for what, value in tally.worst.items()), *noted])
             failures = sum(tally.lost.values()) + sum(tally.doubled.values())
@@ -116,9 +130,10 @@ at 3/n (with 95 % confidence).
 
 def page(proofs: list[Proof], tallies: dict[str, Tally], seed: int, full: bool) -> str:
     wanted = {proof.name: proof.counts[1 if full else 0] for proof in proofs}
-    whole = all(name in tallies and tallies[name].blows >= count for name, count in wanted.items())
+    whole = all(name in tallies and tallies[name].struck >= count for name, count in wanted.items())
     size = ("full" if full else "plain") if whole else "a part of the plain"
     intro = INTRO.format(version=__version__, size=size, seed=seed)
+    tallies = judged(proofs, tallies)
     promises = table(PROMISE_HEAD, promise_rows(proofs, tallies))
     faults = table(FAULT_HEAD, fault_rows(proofs, tallies))
     return f"{intro}\n## Promises\n\n{promises}\n\n## Blows\n\n{faults}\n"

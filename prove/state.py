@@ -30,6 +30,7 @@ class State:
         self._path = path
         self._of = {"seed": seed, "full": full, "program": fingerprint()}
         self.tallies: dict[str, Tally] = {}
+        self.seconds = 0.0
 
     def load(self) -> bool:
         """Whether there was something to go on with."""
@@ -39,11 +40,13 @@ class State:
             return False
         if kept.get("of") != self._of:
             return False
+        self.seconds = float(kept.get("seconds", 0.0))
         self.tallies = {name: Tally.from_object(tally) for name, tally in kept["tallies"].items()}
         return True
 
     def save(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
-        new.write_text(json.dumps({"of": self._of, "tallies": {name: one.as_object() for name, one in self.tallies.items()}}))
+        tallies = {name: one.as_object() for name, one in self.tallies.items()}
+        new.write_text(json.dumps({"of": self._of, "seconds": self.seconds, "tallies": tallies}))
         os.replace(new, self._path)

@@ -20,6 +20,11 @@ class Tally:
     worst: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
+    @property
+    def struck(self) -> int:
+        """Blows that are behind us: struck, or left out where the system does not allow them."""
+        return self.blows + self.counts["left out"]
+
     def measure(self, what: str, value: float) -> None:
         self.worst[what] = max(value, self.worst.get(what, 0.0))
 

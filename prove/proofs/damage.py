@@ -6,23 +6,25 @@ One house is built and killed in the midst of turns; each blow is a copy of what
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..book import Book, read
-from ..house import House, HouseError
+from ..check import names_the_loss
+from ..house import GUARD, House, HouseError
 from ..load import Load
 from ..noted import Noted
 from ..people import People
 from ..processes import of_house, send
 from ..proof import Order, Proof
-
-NAMED = ("line_dropped", "link_lost", "process_ended", "warning")
 
 
 class Ruin:
@@ -97,7 +99,7 @@ def cut(house: House, rng: random.Random) -> str:
 
 
 def log_flipped(house: House, rng: random.Random) -> str:
-    """Of SQLite's own log, which it reads up to the first bad frame, and says nothing."""
+    """Of SQLite's own log, which SQLite reads up to the first bad frame, and says nothing: the hub must."""
     return _flip(Path(f"{house.database}-wal"), rng, 1)
 
 
@@ -142,12 +144,20 @@ async def _judged(order: Order, ruin: Ruin, house: House, how: str) -> list[str]
         await house.start()
     except HouseError as refusal:
         order.tally.counts["refused"] += 1
-        return [] if "Traceback" not in str(refusal) else [f"refused with a traceback: {refusal}"]
+        words = str(refusal)
+        if "Traceback" in words or "damaged" not in words or "doctor --salvage" not in words:
+            return [f"refused in these words: {words[-800:]}"]
+        return await _salvaged(order, ruin, house)
+    return await _served(order, ruin, house, how)
+
+
+async def _served(order: Order, ruin: Ruin, house: House, how: str, *, lossy: bool = False) -> list[str]:
+    """``lossy``: that something is missing was said before."""
     people = People(house, random.Random(1))
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(_settled(people), 20.0)
-        wrong = await _events(ruin, people, order, how)
+        wrong = await _events(ruin, people, order, lossy)
         if "spool" in how:
             wrong += _lines(ruin, house)
     finally:
@@ -155,6 +165,40 @@ async def _judged(order: Order, ruin: Ruin, house: House, how: str) -> list[str]
     if "Traceback" in house.last_words():
         wrong.append(f"a traceback: {house.last_words()[-800:]}")
     return wrong
+
+
+async def _salvaged(order: Order, ruin: Ruin, house: House) -> list[str]:
+    """Doctor finds it damaged; what is left is put in its place with a count; and the hub serves that."""
+    code, said = await _doctor(house, "--json")
+    if code == 0:
+        return [f"the hub refuses what the doctor finds well: {said[-600:]}"]
+    code, said = await _doctor(house, "--salvage", "--yes", "--json")
+    if "nothing could be read" in said and code:
+        order.tally.counts["beyond salvage"] += 1
+        return []
+    if code or not json.loads(said)["problems"]:
+        return [f"salvage ended with {code} and says {said[-600:]}"]
+    order.tally.counts["salvaged"] += 1
+    order.tally.counts["taken back, said and salvaged"] += bool(json.loads(said)["taken_back"])
+    try:
+        await house.start()
+    except HouseError as refusal:
+        return [f"what was salvaged is refused: {str(refusal)[-600:]}"]
+    return await _served(order, ruin, house, "", lossy=True)
+
+
+async def _doctor(house: House, *words: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "ropewalk", "doctor", *words]
+    child = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=house.environ(),
+        cwd=house.folder,
+    )
+    said, _ = await asyncio.wait_for(child.communicate(), GUARD)
+    return child.returncode or 0, said.decode(errors="replace")
 
 
 async def _settled(people: People) -> None:
@@ -166,47 +210,37 @@ async def _settled(people: People) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _events(ruin: Ruin, people: People, order: Order, how: str) -> list[str]:
-    """What the API tells of the old log is what it was; or it says that it can't, or that the database is damaged.
+async def _events(ruin: Ruin, people: People, order: Order, lossy: bool) -> list[str]:
+    """What is told of the old log is what it was, to the last event; or it is said that it can't be, or that it is damaged.
 
-    Of SQLite's log it may be an earlier state, whole in itself: commits behind the damage are taken back, and neither SQLite
-    nor the hub can know of them. How often that happened is counted.
+    A number that was told is never another event's afterwards, whatever was lost.
     """
-    health = (await people.ask("GET", "/health")).json()
-    missing = 0
+    missing, unread = 0, []
     for session, events in ruin.book.events.items():
         told = await _all_events(people, session)
-        if told is None:
-            order.tally.counts["said to be damaged"] += 1
+        if isinstance(told, int):
+            unread.append(f"{session} is answered {told}")
             continue
-        same = _same_up_to(events, told)
-        if same < len(events) and " log" in how:
-            order.tally.counts["logs that were taken back unseen"] += 1
-        elif any(seq in told and told[seq] != event for seq, event in events.items()):
-            return [f"event {same + 1} of {session} is told otherwise than it was"]
-        else:
-            missing += sum(seq not in told for seq in events)
+        other = [seq for seq, event in events.items() if seq in told and told[seq] != event]
+        if other:
+            return [f"event {other[0]} of {session} is told otherwise than it was: {told[other[0]]} for {events[other[0]]}"]
+        missing += sum(seq not in told for seq in events)
+    health = (await people.ask("GET", "/health")).json()
     order.tally.counts["images read"] += 1
-    if missing and health.get("store") == "ok":
-        return [f"{missing} events are missing, and nothing says so"]
+    order.tally.counts["said to be damaged"] += health.get("store") != "ok"
+    if (missing or unread) and health.get("store") == "ok" and not lossy:
+        return [f"{missing} events are missing ({unread[:2]}), and nothing says so"]
     return []
 
 
-def _same_up_to(events: dict[int, dict[str, Any]], told: dict[int, dict[str, Any]]) -> int:
-    """The last number up to which nothing is missing and nothing is other."""
-    same = 0
-    while same + 1 in events and told.get(same + 1) == events[same + 1]:
-        same += 1
-    return same
-
-
-async def _all_events(people: People, session: str) -> dict[int, dict[str, Any]] | None:
+async def _all_events(people: People, session: str) -> dict[int, dict[str, Any]] | int:
+    """By their numbers; or with which status that was refused."""
     found: dict[int, dict[str, Any]] = {}
     after = 0
     while True:
         answer = await people.ask("GET", f"/sessions/{session}/events", params={"after": after, "limit": 1000})
         if answer.status_code != 200:
-            return None
+            return answer.status_code
         page = answer.json()
         found |= {event["seq"]: event for event in page["items"]}
         if page["next"] is None:
@@ -215,7 +249,7 @@ async def _all_events(people: People, session: str) -> dict[int, dict[str, Any]]
 
 
 def _lines(ruin: Ruin, house: House) -> list[str]:
-    """No line that no CLI said; and where lines are missing an event names it."""
+    """No line that no CLI said; and where lines are missing, an event of that very process says so."""
     wrong = []
     book = read(house.database)
     for cli in ruin.noted.read():
@@ -225,7 +259,7 @@ def _lines(ruin: Ruin, house: House) -> list[str]:
                 wrong.append(f"line {n} of {cli.process} was never said so: {raw[:80]!r}")
         process = book.processes.get(cli.process)
         wanted = {n for n, said in enumerate(cli.said, 1) if not said.stream}
-        if process and wanted - set(stored) and not book.of_kind(process["session"], *NAMED):
+        if process and wanted - set(stored) and not names_the_loss(book, process):
             wrong.append(f"{len(wanted - set(stored))} lines of {cli.process} are missing, and nothing says so")
     return wrong
 

@@ -19,4 +19,4 @@ async def test_a_sample_of_each_blow_loses_nothing_and_doubles_nothing(proof: Pr
     tally = Tally()
     await proof.run(Order(11, 0, proof.sample, tally, lambda: None, lambda words: None))
     assert tally.wrong == []
-    assert tally.blows >= proof.sample
+    assert tally.struck >= proof.sample

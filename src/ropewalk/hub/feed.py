@@ -22,7 +22,7 @@ ROOM = 256 * 1024
 """Bytes that a listener may have before it; past it the rest is left in the store."""
 LOOK, SELDOM = 0.01, 0.2
 """Seconds between two looks whether a listener has room again: at first, and after a while."""
-PATIENCE = 25.0
+PATIENCE = 18.0
 """Seconds in which a listener must have taken something."""
 
 LISTED = frozenset({
