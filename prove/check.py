@@ -70,6 +70,7 @@ async def check(side: Side, *, settled: bool = True) -> Findings:
     _prompts(book, clis, side.people, findings, settled)
     _answers(book, clis, side.people, findings)
     _questions(book, findings)
+    _one_each(book, side.house, findings)
     await _standing(side.house, findings)
     _logs(side.house, findings)
     if side.people.hangs:
@@ -249,6 +250,16 @@ def _questions(book: Book, findings: Findings) -> None:
             findings.lose("G9", f"question {row['id']} is open and its process is gone")
         if row["state"] != "open" and len(closed) != 1:
             findings.double("G9", f"question {row['id']} is {row['state']} and was closed {len(closed)} times")
+
+
+def _one_each(book: Book, house: House, findings: Findings) -> None:
+    """G15: no conversation has two processes."""
+    living = house.clis()
+    for row in book.sessions.values():
+        cli = row["cli_session"]
+        running = {one.marker for one in living if cli and any(cli in word for word in one.words)}
+        if len(running) > 1:
+            findings.double("G15", f"{len(running)} processes of one CLI session: {sorted(running)}")
 
 
 async def _standing(house: House, findings: Findings) -> None:

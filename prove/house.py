@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from .processes import Found, listening_at, of_house, send, start_time
+from .processes import Found, files, listening_at, of_house, send, start_time
 from .script import TURNS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +50,7 @@ class House:
         self.url = self.token = ""
         self.runner: Found | None = None
         self.served_in = 0.0
+        self.files_at_first = 0
         self.exit_words = ""
         (self.folder / "scenario.toml").write_text(scenario)
         environment = {
@@ -116,6 +117,7 @@ class House:
         self.url = ready["url"]
         self.token = (self.state / "token").read_text().strip()
         self.note_runner()
+        self.files_at_first = files(self.hub.pid)
         return self
 
     def note_runner(self) -> Found | None:

@@ -65,7 +65,7 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 
 async def work(proof: Proof, order: Order) -> None:
-    """All of the order; an error of the rig costs one blow and is told with its place."""
+    """All of the order; an error of the rig costs one blow and is told with its place. Proofs count a blow when it is judged."""
     tally, first, count = order.tally, order.first, order.count
     while tally.struck < count:
         order.first, order.count = first + tally.struck, count - tally.struck
@@ -75,7 +75,7 @@ async def work(proof: Proof, order: Order) -> None:
         except Exception as error:  # noqa: BLE001 - whatever keeps a blow from being struck and judged is a failure of it
             place = "".join(traceback.format_tb(error.__traceback__)[-2:])
             tally.fail("I12", f"the rig failed: {error!r} {place}", order.name(first + tally.struck))
-            tally.blows += tally.struck == before
+            tally.blows += 1
         order.saved()
         if tally.struck == before:
             raise RuntimeError(f"{proof.name} struck nothing")

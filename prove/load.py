@@ -17,10 +17,12 @@ from .house import GUARD, House
 from .listeners import Socket, Stream
 from .noted import Noted
 from .people import People
-from .processes import Found, descriptors, start_time
+from .processes import Found, descriptors, files, start_time
 from .script import KINDS
 
 UNDER_WAY = "SELECT id, session, state FROM prompt WHERE state IN ('queued', 'sent', 'taken')"
+READERS = 16
+"""Files that a hub's connections for reading may have open, which are made as they are needed."""
 ASLEEP = ("asleep", "stopped", "failed")
 
 
@@ -188,10 +190,11 @@ class Load:
         return findings
 
     async def _rest(self, findings: Findings) -> None:
-        """I9: with every session stopped the runner has no more descriptors than at its start."""
+        """I9: with every session stopped the runner has no more descriptors than at its start, and the hub no more files."""
         runner = self.house.runner
         for session in self.sessions:
             await self.people.ask("POST", f"/sessions/{session}/stop", json={"patience": 5})
+        await self._files(findings)
         if runner is None or self.runner_at_first is None or self.runner_at_first[0] != runner:
             return
         until, before = time.monotonic() + 5.0, self.runner_at_first[1]
@@ -199,3 +202,13 @@ class Load:
             await asyncio.sleep(0.1)
         if now > before + 1:
             findings.lose("I9", f"the runner has {now} descriptors, {before} at its start")
+
+    async def _files(self, findings: Findings) -> None:
+        """Beside the connections of its readers."""
+        if self.house.hub is None or self.house.wrap:
+            return
+        until, most = time.monotonic() + 5.0, self.house.files_at_first + READERS
+        while (now := files(self.house.hub.pid)) > most and time.monotonic() < until:
+            await asyncio.sleep(0.1)
+        if now > most:
+            findings.lose("I9", f"the hub has {now} files open, {self.house.files_at_first} at its start")

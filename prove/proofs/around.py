@@ -19,7 +19,7 @@ from ropewalk.store.sqlite import open_store
 
 from ..book import rows
 from ..house import House, HouseError
-from ..inside import inside, mount
+from ..inside import inside, mount, remount
 from ..people import People
 from ..proof import Order, Proof
 from ..rounds import Round
@@ -110,6 +110,15 @@ async def home_full(one: Round) -> None:
     (one.house.home / "ballast").unlink()
 
 
+async def home_read_only(one: Round) -> None:
+    mount(one.house.home, "1m")
+    remount(one.house.home, "ro")
+    await one.load.people.prompt(one.load.sessions[0], "yes")
+    await asyncio.sleep(2.0)
+    await one.load.people.get("/health")
+    remount(one.house.home, "rw")
+
+
 async def temporary_full(one: Round) -> None:
     mount(one.house.folder / "tmp", "64k")
     with suppress(OSError), open(one.house.folder / "tmp" / "ballast", "wb", buffering=0) as file:
@@ -121,7 +130,13 @@ async def temporary_full(one: Round) -> None:
     )
 
 
-FOLDERS: tuple[Callable[[Round], Awaitable[None]], ...] = (folder_removed, folder_renamed, temporary_full, home_full)
+FOLDERS: tuple[Callable[[Round], Awaitable[None]], ...] = (
+    folder_removed,
+    folder_renamed,
+    temporary_full,
+    home_full,
+    home_read_only,
+)
 
 
 # -- F37
@@ -222,7 +237,7 @@ INSIDE = {"F36": folders}
 
 AROUND = [
     Proof("F26", "a second hub on the same database", (10, 20), f26, (), 1),
-    Proof("F36", "folders removed and renamed, a full home, a full temporary folder", (12, 20), f36, (), 1),
+    Proof("F36", "folders removed and renamed, a full and a read-only home, a full temporary folder", (15, 20), f36, (), 1),
     Proof("F37", "settings and token changed or unreadable under a running hub", (12, 20), f37, (), 1),
     Proof("G24", "start on 1,000 sessions and 1,000,000 events after kill -9", (10, 50), g24, ("G24",), 1, alone=True),
 ]

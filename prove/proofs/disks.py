@@ -190,7 +190,7 @@ async def disk_odd(order: Order) -> None:
 
 async def locked(one: Round) -> None:
     await one.moment()
-    seconds = one.rng.choice((3.0, 8.0))
+    seconds = LOCKED_FOR[one.number // len(ODD) % len(LOCKED_FOR)]
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", LOCK, str(one.house.database), str(seconds), stdout=subprocess.PIPE
     )
@@ -246,6 +246,7 @@ async def replaced(one: Round) -> None:
     await _well(one, "F11")
 
 
+LOCKED_FOR = (3.0, 30.0, 8.0)
 ODD = (locked, read_only, log_removed, replaced)
 
 

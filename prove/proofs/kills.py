@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable
 
+from ..book import rows
 from ..house import House, HouseError
 from ..load import Load
 from ..processes import Found, send, start_time
@@ -17,6 +18,15 @@ from ..rounds import Round, Way, struck
 from ..script import EXITS, KINDS
 from ..serve import POINTS, RUNNER_POINTS
 from ..tally import Tally
+
+LINK_LOST = "SELECT at FROM event_log WHERE kind = 'link_lost' AND at > ?"
+KNOWN_WITHIN = 1.0
+ENDS = """
+WITH ended AS (SELECT CAST(body AS TEXT) AS said FROM event_log WHERE kind = 'process_ended')
+SELECT said ->> '$.process' AS process, said ->> '$.code' AS code, said ->> '$.why' AS why, said ->> '$.stderr' AS stderr,
+       coalesce((SELECT text FROM prompt WHERE process = said ->> '$.process' ORDER BY sent_at DESC LIMIT 1), '') AS last
+FROM ended WHERE NOT coalesce(said ->> '$.wanted', 0)
+"""
 
 
 def drawn(rng: random.Random, points: dict[str, int]) -> str:
@@ -49,7 +59,13 @@ async def runner(one: Round) -> None:
         one.house.order.write_text(drawn(one.rng, RUNNER_POINTS))
     if before is not None:
         send(before, signal.SIGKILL)
+    at = time.time()
     await _new_runner(one, before)
+    known = [float(row["at"]) - at for row in rows(one.house.database, LINK_LOST, at - 0.1)]
+    if known:
+        one.tally.measure("death of the runner known after", max(0.0, min(known)))
+        if min(known) > KNOWN_WITHIN:
+            one.fail("F2", f"the death of the runner was known {min(known):.1f} s later")
 
 
 async def both(one: Round) -> None:
@@ -99,6 +115,11 @@ async def cli(one: Round) -> None:
     one.tally.measure("death told after", time.monotonic() - began)
     if time.monotonic() - began > 5.0:
         one.fail("F4", "the death of a CLI was not told within 5 s")
+    for row in rows(one.house.database, ENDS):
+        if row["code"] is None or not row["why"]:
+            one.fail("F4", f"the end of {row['process']} is told without code or words: {dict(row)}")
+        if row["last"].startswith("exit 1 ") and row["code"] == 1 and "it went wrong" not in row["stderr"]:
+            one.fail("F4", f"the end of {row['process']} is told without what it said last: {dict(row)}")
 
 
 async def _start_quietly(house: House) -> None:

@@ -72,10 +72,14 @@ async def _cli_stopped(one: Round) -> None:
     """With a stall set to 3 s."""
     joined = "SELECT session.id, pid FROM session JOIN process ON process.id = session.process"
     working = f"{joined} WHERE status IN ('thinking', 'starting')"
-    found = {row["pid"]: row["id"] for row in rows(one.house.database, working)}
-    hit = next((cli for cli in one.house.clis() if cli.pid in found), None)
-    if hit is None:
-        return
+    hit, found, until = None, {}, time.monotonic() + 10.0
+    while hit is None:
+        found = {row["pid"]: row["id"] for row in rows(one.house.database, working)}
+        hit = next((cli for cli in one.house.clis() if cli.pid in found), None)
+        if hit is None and time.monotonic() > until:
+            until = time.monotonic() + 10.0
+            one.load.begin(one.load.people.prompt(one.load.sessions[0], "slow about it"))
+        await asyncio.sleep(0.01)
     send(hit, signal.SIGSTOP)
     try:
         await _said_and_interrupted(one, found[hit.pid])

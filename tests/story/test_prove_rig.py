@@ -14,12 +14,14 @@ import pytest
 
 from prove.check import check
 from prove.house import House
+from prove.lane import work
 from prove.load import Load
+from prove.proof import Order, Proof
 from prove.proofs import ALL
 from prove.proofs.doors import FLOODED
 from prove.proofs.once import SCRIPT
 from prove.proofs.wire import ODD, STILL
-from prove.report import INVARIANTS, PROMISES, page
+from prove.report import INVARIANTS, PROMISES, judged, page
 from prove.script import TURNS
 from prove.state import State
 from prove.tally import Tally
@@ -60,6 +62,44 @@ def test_the_page_tells_counts_and_losses_and_no_date() -> None:
 def test_every_promise_that_a_proof_names_has_words() -> None:
     """ours"""
     assert {name for proof in ALL for name in proof.shows} <= {*PROMISES, *INVARIANTS}
+
+
+async def test_an_error_of_the_rig_costs_one_blow_and_the_rest_are_struck() -> None:
+    """ours: a failure does not stop the rest."""
+
+    async def odd(order: Order) -> None:
+        for number in range(order.first, order.first + order.count):
+            if number == 1:
+                raise OSError("the rig is out of order")
+            order.tally.blows += 1
+
+    tally, saved = Tally(), list[int]()
+    await work(Proof("F0", "none", (4, 4), odd), Order(1, 0, 4, tally, lambda: saved.append(tally.blows), print))
+    assert tally.blows == 4 and len(tally.wrong) == 1 and "blow 1" in tally.wrong[0] and "out of order" in tally.wrong[0]
+    assert saved[-1] == 4
+
+
+@pytest.mark.parametrize(
+    ("count", "late", "fails"), [(20, 1, True), (100, 1, False), (100, 2, True), (250, 2, False), (20, 0, False)]
+)
+def test_late_interrupts_are_judged_by_the_hundred(count: int, late: int, fails: bool) -> None:
+    """PROOF G13: the 99th hundredth; of fewer than a hundred none may be late."""
+    proof = next(proof for proof in ALL if proof.name == "G13")
+    tally = Tally(blows=count)
+    tally.counts["interrupts"], tally.counts["G13 over 100 ms"] = count, late
+    tally.measure("G13 on its input after", 0.2)
+    found = judged([proof], {"G13": tally})["G13"]
+    assert bool(found.wrong) is fails and bool(found.lost["G13"]) is fails
+    assert not tally.wrong, "what was counted is judged once, at the end"
+
+
+def test_a_blow_that_is_left_out_is_not_counted_as_struck() -> None:
+    """ours: where the system mounts nothing, the page must not say that disks were filled."""
+    tally = Tally()
+    tally.counts["left out"] = 12
+    assert tally.struck == 12
+    told = page(ALL, {"F8": tally}, 1, False)
+    assert "| 0 | 0 | left out: 12 |" in told and "G19" not in told
 
 
 def edited(sql: str, *values: Any) -> Callable[[Path], None]:
