@@ -25,6 +25,7 @@ class Ending(Lifeline):
         session = self._session
         self._held = True
         self._stops("stop", who.name)
+        self.waits_no_more()
         try:
             if self._start_of is not None:
                 await asyncio.wait({self._start_of})
@@ -117,9 +118,13 @@ class Ending(Lifeline):
     # -- rest
 
     def _rest_later(self) -> None:
+        """From now on it may be idle: it sleeps after a while, or as soon as another session needs its place."""
+        session = self._session
         self._stop_resting()
-        after = self._session.options.idle_after
-        after = self._session.world.config.idle_after if after is None else after
+        if session.wire is not None:
+            session.world.slots.rests(session.wire.process, self._sleep)
+        after = session.options.idle_after
+        after = session.world.config.idle_after if after is None else after
         if after:
             self._rest = asyncio.get_running_loop().call_later(after, self._rest_now)
 
@@ -129,12 +134,17 @@ class Ending(Lifeline):
             self._rest = None
 
     def _rest_now(self) -> None:
-        """Asleep: no process, no memory; the next prompt wakes it. Not while anything is at work or asked."""
-        session, wire = self._session, self._session.wire
-        if wire is None or not wire.ready or self.stopping:
-            return
-        if not wire.connection.idle or wire.connection.tasks or session.queue or session.desk.open or session.queue.sent:
+        wire = self._session.wire
+        if wire is not None and wire.ready and not self.stopping and not self._sleep():
             self._rest_later()
-            return
+
+    def _sleep(self) -> bool:
+        """Asleep: no process, no memory; the next prompt wakes it. Not (False) while anything is at work or asked."""
+        session, wire = self._session, self._session.wire
+        if wire is None or not wire.ready or wire.over or self.stopping or not session.world.link.up:
+            return False
+        if not wire.connection.idle or wire.connection.tasks or session.queue or session.desk.open or session.queue.sent:
+            return False
         self._stops("sleep")
         session.world.tasks.start(self._end_quietly(wire, 10.0))
+        return True

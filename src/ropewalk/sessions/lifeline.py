@@ -31,6 +31,8 @@ class Lifeline:
         self._gone = asyncio.Event()  # one for each process: it is gone, and its end is stored
         self._found = asyncio.Event()  # the process that the row names is heard, or known to be gone
         self._quiet = asyncio.Event()
+        self._wakers: list[asyncio.Future[asyncio.Future[None]]] = []  # people who wait for a place among the processes
+        self._room_in_sight = False  # another one goes to sleep to make a place
         self._lost: list[str] = []  # prompts of a process that was killed: the CLI's own record may not hold them
 
     @property
@@ -58,6 +60,13 @@ class Lifeline:
     def wanted_again(self) -> None:
         """A person sent or asked for something: what was held back may go on."""
         self._held = False
+
+    def waits_no_more(self) -> None:
+        """A process may be wanted no more: then it leaves the row of those who wait for a place."""
+        session = self._session
+        if (self._held or not (session.queue or self._wakers)) and session.world.slots.wait_no_more(session.id):
+            session.board.not_started()
+            session.settle()
 
     def _stops(self, who: str | None, by: str = "") -> None:
         """From now on the process is being ended, or (None) it is no more: gone, or its runner could not be told."""

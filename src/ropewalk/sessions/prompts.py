@@ -104,6 +104,7 @@ class Prompts:
         await self._changed_by_a_person(row, e.PromptWithdrawn(prompt=prompt, by=who.name), {"state": "withdrawn"})
         row.state = "withdrawn"
         session.queue.withdraw(row)
+        session.life.waits_no_more()
         session.pump()
         return row
 

@@ -162,7 +162,7 @@ class Roster:
         if row is None:
             session.life.vanished(process, "its process is not in the log")
             return
-        self.world.slots.born(process)
+        self.world.slots.found(process)
         try:
             await take_over(session, row, report)
         except LinkBroken:

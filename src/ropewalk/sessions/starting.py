@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from ..errors import (
     CliNotFound,
@@ -18,44 +19,98 @@ from ..events import events as e
 from ..protocol.connection import Connection
 from ..store.base import Change, Value, put
 from ..store.rows import ProcessRow
+from ..transports.launch import Launch
 from .greeting import Greeting
 from .launching import check_folder, check_options, how_to_begin, launch_for
 from .lifeline import NOT_HEARD
 from .translate import Translator
 from .wire import ANSWERABLE, Wire
+from .world import Program
+
+ROOM_WITHIN = 30.0
+"""Seconds until a session that was put to sleep to make room must have gone: the ladder's last rung is a kill."""
 
 
 class Starting(Greeting):
     def start_soon(self) -> None:
-        if self.asleep and not self._held and self.stopping is None:
-            self._begin()
+        """The one way to a process: with a place for it, or in the row of those who wait for one."""
+        world = self._session.world
+        if not self.asleep or self._held or self.stopping is not None:
+            return
+        process = world.new_id()
+        if world.slots.born(process):
+            self._begin(process)
+        else:
+            self._wait_for_place()
 
     async def wake(self) -> None:
         """Raises what keeps it from starting, in words."""
         self.wanted_again()
-        await self._calm.wait()
         await self.found()
-        if self.asleep or self.starting:
-            await asyncio.shield(self._begin())
+        while self.stopping is not None:
+            await self._calm.wait()
+        self.start_soon()
+        started = self._start_of
+        if started is None and self.asleep:
+            started = await self._placed()
+        if started is not None:
+            await asyncio.shield(started)
         elif self._session.wire is None:
             raise Conflict(NOT_HEARD, code="unreachable")
 
-    def _begin(self) -> asyncio.Future[None]:
-        """The one place from which a process is started: one start at a time, whoever asks."""
-        outcome = self._start_of
-        if outcome is None:
-            outcome = self._start_of = asyncio.get_running_loop().create_future()
-            self._up.clear()
-            self._session.board.starting()
-            self._session.settle()
-            if self._session.world.tasks.start(self._start(outcome)) is None:
-                self._started(outcome, Conflict("the hub is stopping"))
-        return outcome
+    # -- a place among the processes
 
-    async def _start(self, outcome: asyncio.Future[None]) -> None:
+    def _wait_for_place(self) -> None:
+        """Others run, as many as may. One that is idle goes to sleep for it; else it waits until one ends, and says so."""
+        session, slots = self._session, self._session.world.slots
+        self._room_in_sight = slots.wait_for_place(session.id, self._place_is_free)
+        busy = f"waits: all places are taken ({slots.processes:,}); stop a session"
+        session.board.starting("waits: an idle session goes to sleep for it" if self._room_in_sight else busy)
+        session.settle()
+
+    def _place_is_free(self) -> None:
+        """Not for what is wanted no more: then the next one is called."""
+        if self._session.queue or self._wakers:
+            self.start_soon()
+            for waker in self._wakers:
+                if self._start_of is not None and not waker.done():
+                    waker.set_result(self._start_of)
+        else:
+            self._session.board.not_started()
+            self._session.settle()
+
+    async def _placed(self) -> asyncio.Future[None]:
+        """For a person who waits: the start, once another has gone to sleep for it. Raises ``LimitReached`` when none does."""
+        waker: asyncio.Future[asyncio.Future[None]] = asyncio.get_running_loop().create_future()
+        self._wakers.append(waker)
+        try:
+            async with asyncio.timeout(ROOM_WITHIN if self._room_in_sight else 0):
+                return await waker
+        except TimeoutError:
+            most = self._session.world.slots.processes
+            raise LimitReached(
+                f"all places are taken ({most:,}), and none is idle; stop a session, or raise max_processes"
+            ) from None
+        finally:
+            self._wakers.remove(waker)
+            self.waits_no_more()
+
+    # -- the start
+
+    def _begin(self, process: str) -> None:
+        """One start at a time; ``process`` has its place."""
+        session = self._session
+        outcome = self._start_of = asyncio.get_running_loop().create_future()
+        self._up.clear()
+        session.board.starting()
+        session.settle()
+        if session.world.tasks.start(self._start(process, outcome)) is None:
+            self._started(outcome, Conflict("the hub is stopping"))
+
+    async def _start(self, process: str, outcome: asyncio.Future[None]) -> None:
         failed: Exception | None = Conflict("the hub is stopping")
         try:
-            await self._spawn()
+            await self._spawn(process)
             failed = None
         except RopewalkError as error:
             failed = error
@@ -90,20 +145,10 @@ class Starting(Greeting):
             self._held = True
             session.post([e.Failed(text=str(error), code=code_of(error))])
 
-    async def _spawn(self) -> None:
+    async def _spawn(self, process: str) -> None:
         session, world, row = self._session, self._session.world, self._session.row
-        if not world.link.up:
-            raise LinkBroken("its runner is not heard")
-        check_folder(row.cwd, world.config)
-        check_options(session.options, row.mode, world.config)  # what was allowed when it was made may be no more
-        process = world.new_id()
-        if not world.slots.born(process):
-            raise LimitReached(f"{world.slots.processes} processes run already; stop one, or raise max_processes")
         try:
-            program = await world.program(row.sim)
-            how = how_to_begin(session.begun, row.cli_session, world.new_uuid())
-            launch = launch_for(row, session.options, program, world.config, world.environ, **how)
-            launch.check()
+            program, launch, how = await self._launch()
             kept = ProcessRow(id=process, session=session.id, runner=row.runner, argv=launch.argv, started_at=world.clock())
             stand_in = {"sim": True} if world.config.sim else {}  # marked as such from now on, whatever it ran on before
             await session.wish([], [put(kept), session.change(process=process, **stand_in)])
@@ -132,6 +177,19 @@ class Starting(Greeting):
             session.post([], [session.change(cli_session=how["new_session"])])
         self._tell_start(kept, started.pid, started.start_time, started.boot_id, how.get("resume"))
         self._greet(wire)
+
+    async def _launch(self) -> tuple[Program, Launch, dict[str, Any]]:
+        """What to run, with which words, and how its conversation begins. Raises what keeps it from being run."""
+        session, world, row = self._session, self._session.world, self._session.row
+        if not world.link.up:
+            raise LinkBroken("its runner is not heard")
+        check_folder(row.cwd, world.config)
+        check_options(session.options, row.mode, world.config)  # what was allowed when it was made may be no more
+        program = await world.program(row.sim)
+        how = how_to_begin(session.begun, row.cli_session, world.new_uuid())
+        launch = launch_for(row, session.options, program, world.config, world.environ, **how)
+        launch.check()
+        return program, launch, how
 
     def _tell_start(self, kept: ProcessRow, pid: int, start_time: int, boot_id: str, resumed: str | None = None) -> None:
         kept.pid, kept.start_time, kept.boot_id = pid, str(start_time), boot_id
@@ -170,6 +228,4 @@ def code_of(error: Exception) -> str:
             return "folder_missing"
         case CliNotFound():
             return "cli_not_found"
-        case LimitReached():
-            return "limit_reached"
     return "start"
