@@ -10,6 +10,7 @@ import msgspec
 
 from ..events import events as e
 from ..events.views import Partial
+from ..store.base import Entry
 
 if TYPE_CHECKING:
     from .session import Session
@@ -34,6 +35,7 @@ class Live:
         self._blocks: dict[str, tuple[Delta, list[str]]] = {}
         self._due: dict[str, Delta] = {}
         self._progress: dict[str, e.ToolProgressed] = {}
+        self._behind: dict[str, Delta | e.ToolProgressed] = {}  # gathered, and waiting for what was posted before
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, events: Iterable[e.Event]) -> None:
@@ -44,7 +46,10 @@ class Live:
             elif isinstance(event, Delta):
                 self._grow(event, heard)
         if (self._due or self._progress) and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(GATHER, self._tell)
+            self._tell_soon()
+
+    def _tell_soon(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(GATHER, self._tell)
 
     def _grow(self, event: Delta, heard: bool) -> None:
         known = self._blocks.get(event.block)
@@ -68,9 +73,11 @@ class Live:
             if block := getattr(event, "block", ""):
                 self._blocks.pop(block, None)
                 self._due.pop(block, None)
+                self._behind.pop(block, None)
             elif isinstance(event, e.TurnEnded | e.TurnStarted):
                 self._blocks.clear()
                 self._due.clear()
+                self._behind.clear()
 
     def partials(self) -> list[Partial]:
         """What is being said, whole so far: for whoever attaches now."""
@@ -82,16 +89,37 @@ class Live:
     def close(self) -> None:
         self._blocks.clear()
         self._due.clear()
+        self._behind.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _tell(self) -> None:
+        """Never before what was said earlier: where that is not stored yet, behind it."""
         self._timer = None
-        due: list[e.Event] = [*self._due.values(), *self._progress.values()]
+        if self._behind or not (self._due or self._progress):
+            return  # what is due now is told after what waits
+        behind = self._behind = {**self._due, **self._progress}
         self._due, self._progress = {}, {}
+        session = self._session
+        if not session.untold:
+            self._tell_behind()
+            return
+
+        def reached(outcome: object) -> None:
+            if self._behind is behind:  # else it was superseded while it waited
+                self._tell_behind()
+
+        session.world.store.post(
+            Entry(session=session.id, epoch=session.row.epoch, keep=True, on_stored=reached, on_failed=reached)
+        )
+
+    def _tell_behind(self) -> None:
+        told, self._behind = list(self._behind.values()), {}
         seq = self._session.row.last_seq
-        for event in due:
+        for event in told:
             event.session, event.seq = self._session.id, seq
-        if due:
-            self._session.world.told.live(self._session.id, [_encode(event) for event in due])
+        if told:
+            self._session.world.told.live(self._session.id, [_encode(event) for event in told])
+        if (self._due or self._progress) and self._timer is None:
+            self._tell_soon()

@@ -65,6 +65,7 @@ class Session:
         self.process: ProcessRow | None = None
         self.accounts: tuple[int, int] | None = None
         """Descendants and memory of its CLI, as its runner last counted them."""
+        self._posted = self._settled = 0  # entries given to the store, and those of which it has told what came of them
         self.desk.tell_board()
 
     def restored(self, told: Iterable[bytes]) -> None:
@@ -98,6 +99,7 @@ class Session:
             self._apply(rows)
         if self._heed(events) or self.desk.changed():
             self._new_status(events, rows, self.world.clock())
+        self._posted += 1
         self.world.store.post(
             Entry(
                 session=self.id,
@@ -109,7 +111,7 @@ class Session:
                 line_no=line_no,
                 keep=True,
                 on_stored=told or (self._on_stored if then is None else self.told_and(then)),
-                on_failed=self.life.fenced,
+                on_failed=self._unkept,
             )
         )
 
@@ -132,11 +134,11 @@ class Session:
         """Facts of many lines in one entry: in a flood, what an entry costs is paid once for all that one read brought."""
 
         def failed(error: Exception) -> None:
-            if isinstance(error, Fenced):
-                self.life.fenced(error)
-            else:
+            self._unkept(error)
+            if not isinstance(error, Fenced):
                 self._post_apart(run, process, told)
 
+        self._posted += 1
         self.world.store.post(
             Entry(
                 session=self.id,
@@ -175,9 +177,11 @@ class Session:
                 done.set_result(None)
 
         def failed(error: Exception) -> None:
+            self._settled += 1
             if not done.done():
                 done.set_exception(error)
 
+        self._posted += 1
         self.world.store.post(
             Entry(
                 session=self.id,
@@ -245,7 +249,17 @@ class Session:
 
         return told
 
+    def _unkept(self, error: Exception) -> None:
+        self._settled += 1
+        self.life.fenced(error)
+
+    @property
+    def untold(self) -> bool:
+        """Something of it is on its way to the disk, and listeners have not heard of it."""
+        return self._posted != self._settled
+
     def _on_stored(self, stored: Stored) -> None:
+        self._settled += 1
         if stored.bodies:
             self.row.last_seq = stored.entry.events[-1].seq
             self.world.told.stored(self.id, stored)
