@@ -19,9 +19,11 @@ from ropewalk.store.sqlite.readers import Readers
 from ropewalk.store.sqlite.sickness import Misplaced
 from ropewalk.store.sqlite.witness import Witness, read_told, taken_back
 
-CHECKPOINT_BYTES = 4 * 1024 * 1024
-COMMIT_BYTES = 16 * 1024
-"""What a commit adds to the log beside its entries: about four pages."""
+CHECKPOINT_AT_REST, CHECKPOINT_MOST = 1024 * 1024, 8 * 1024 * 1024
+"""Bytes of log that are moved into the file when nothing else comes; and at the latest. With more, a flood would be stored a
+little quicker; but entries wait meanwhile, and a log that is overwritten syncs cheaper than one that grows."""
+COMMIT_BYTES = 32 * 1024
+"""What a commit adds to the log beside its entries: the ends of a few indexes."""
 
 
 class Hold:
@@ -54,9 +56,17 @@ class Hold:
         self._wal = wal
 
     def logged(self, size: int) -> None:
-        """So much was told: move the log into the file when it has grown. What fails here is in the log still."""
-        self._logged += COMMIT_BYTES + 2 * size
-        if self._logged > CHECKPOINT_BYTES:
+        """So much was told: move the log into the file when it has grown."""
+        self._logged += COMMIT_BYTES + size * 4 // 3
+        self._checkpoint(CHECKPOINT_MOST)
+
+    def rest(self) -> None:
+        """Nothing waits: what a busy time left in the log can go into the file."""
+        self._checkpoint(CHECKPOINT_AT_REST)
+
+    def _checkpoint(self, least: int) -> None:
+        """What fails here is in the log still."""
+        if self._logged > least:
             self._logged = 0
             with suppress(sqlite3.Error):
                 self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

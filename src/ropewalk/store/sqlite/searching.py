@@ -137,26 +137,33 @@ class Index:
 
     def work(self, connection: sqlite3.Connection) -> None:
         """One slice, in a transaction of its own. Raises ``sqlite3.Error``; then nothing of it was done."""
-        no, (indexed, seq) = next(iter(self._behind.items()))
-        kinds = list(self._searched)
-        upto = min(seq, indexed + SLICE_EVENTS)
-        sql = f"SELECT id, kind, body FROM event WHERE id > ? AND id <= ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY id"
+        until = time.monotonic() + SLICE_SECONDS
+        behind = dict(self._behind)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            rows = connection.execute(sql, (event_id(no, indexed), event_id(no, upto), *kinds))
-            done = self._fill(connection, rows, upto)
-            connection.execute("UPDATE counter SET indexed = ? WHERE no = ?", (done, no))
+            while behind and time.monotonic() < until:
+                self._some_of_one(connection, behind, until)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.rollback()
             raise
-        del self._behind[no]
-        if done < seq:
-            self._behind[no] = (done, seq)
+        self._behind = behind
 
-    def _fill(self, connection: sqlite3.Connection, rows: Iterable[tuple[int, str, bytes]], upto: int) -> int:
-        until = time.monotonic() + SLICE_SECONDS
+    def _some_of_one(self, connection: sqlite3.Connection, behind: dict[int, tuple[int, int]], until: float) -> None:
+        """The session that waits longest; what is left of it goes behind the others."""
+        no, (indexed, seq) = next(iter(behind.items()))
+        kinds = list(self._searched)
+        upto = min(seq, indexed + SLICE_EVENTS)
+        sql = f"SELECT id, kind, body FROM event WHERE id > ? AND id <= ? AND kind IN ({', '.join('?' * len(kinds))}) ORDER BY id"
+        rows = connection.execute(sql, (event_id(no, indexed), event_id(no, upto), *kinds))
+        done = self._fill(connection, rows, upto, until)
+        connection.execute("UPDATE counter SET indexed = ? WHERE no = ?", (done, no))
+        del behind[no]
+        if done < seq:
+            behind[no] = (done, seq)
+
+    def _fill(self, connection: sqlite3.Connection, rows: Iterable[tuple[int, str, bytes]], upto: int, until: float) -> int:
         for id, kind, body in rows:
             if (found := text_of(self._searched, kind, body)) is not None:
                 values = (id, cleaned(found.text[:TEXT_MOST]), cleaned(found.tool), cleaned(found.path))

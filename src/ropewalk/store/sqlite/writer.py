@@ -30,7 +30,7 @@ BATCH_ENTRIES, BATCH_BYTES = 2048, 4 * 1024 * 1024
 RETRY_FIRST, RETRY_MOST = 0.05, 1.0
 LOOK_EVERY = 2.0
 """Seconds without a commit after which the file is looked after all the same."""
-INDEX_PAUSE, INDEX_PAUSE_IN_FLOOD = 0.05, 0.5
+INDEX_PAUSE, INDEX_PAUSE_IN_FLOOD = 0.1, 1.0
 """Seconds between two slices of the search index while entries come; with none coming it is filled without a pause."""
 
 
@@ -95,6 +95,8 @@ class Writer:
                 self._store(batch)
             elif not self._tasks:
                 self._hold.check_place()
+                if not self._index.due:
+                    self._hold.rest()
             self._index_some()
         except (sqlite3.Error, Misplaced) as error:
             self._be_sick(error)
