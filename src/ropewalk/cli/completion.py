@@ -1,4 +1,4 @@
-"""Completion scripts, written from the commands themselves. Refuses to start Python at each Tab: they are plain words."""
+"""Completion scripts, written from the commands themselves. Refuses to start Python at each Tab, but where an id belongs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ SHELLS = ("bash", "zsh", "fish")
 MODELS = ("opus", "sonnet", "haiku")
 FILES = ("--cli", "--record", "--sim")
 FOLDERS = ("--cwd",)
+LIVE = {
+    "sessions": ("show", "prompt", "interrupt", "stop", "wake", "logs"),
+    "questions": ("answer",),
+    "tokens": ("token revoke",),
+}
+"""What the hub is asked for, and the commands whose first word it is."""
 
 Tree = Mapping[str, Sequence[str]]
 """Words of a command (``run``, ``sim model``) → what may stand behind them."""
@@ -48,16 +54,30 @@ def _walk(command: Any, path: str) -> Iterator[tuple[str, list[str]]]:
 def _bash(tree: Tree) -> str:
     cases = "\n".join(f'    "{path}") offers="{" ".join(words)}" ;;' for path, words in tree.items())
     choices = "\n".join(f'    {option}) offers="{" ".join(known)}" ;;' for option, known in values().items())
+    live = "\n".join(f"    {'|'.join(map(_quoted, paths))}) live={kind} ;;" for kind, paths in LIVE.items())
     return f"""\
 # bash completion for ropewalk: eval "$(ropewalk completion bash)"
 _ropewalk() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" where="" offers="" word
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" where="" offers="" live="" word
   for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
     case "$where $word" in {" | ".join(f'"{_spaced(path)}"' for path in tree if path)}) where="${{where:+$where }}$word" ;; esac
   done
   case "$where" in
 {cases}
   esac
+  case "$where" in
+{live}
+  esac
+  if [ -n "$live" ] && [ "$previous" = "${{where##* }}" ] && [ "${{current#-}}" = "$current" ]; then
+    local id words found=() shown=()
+    while IFS=$'\\t' read -r id words; do
+      if [ "${{id#"$current"}}" != "$id" ] || [ -z "$current" ]; then found+=("$id"); shown+=("$id  $words"); fi
+    done < <(ropewalk __complete "$live" 2>/dev/null)
+    compopt +o default 2>/dev/null
+    COMPREPLY=("${{found[@]}}")
+    if [ -n "$BASH_VERSION" ] && [ "${{#found[@]}}" -gt 1 ]; then COMPREPLY=("${{shown[@]}}"); fi
+    return
+  fi
   case "$previous" in
 {choices}
     {"|".join(FOLDERS)}) COMPREPLY=($(compgen -d -- "$current")); return ;;
@@ -67,6 +87,10 @@ _ropewalk() {{
 }}
 complete -o default -F _ropewalk ropewalk
 """
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
 
 
 def _spaced(path: str) -> str:
@@ -87,6 +111,10 @@ def _fish(tree: Tree) -> str:
         seen = [f"__fish_seen_subcommand_from {word}" for word in path.split()]
         where = "; and ".join(seen) or "__fish_use_subcommand"
         rows += [f"complete -c ropewalk -n '{where}' {_fish_word(word)}" for word in words]
+    for kind, paths in LIVE.items():
+        for path in paths:
+            where = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path.split())
+            rows.append(f"complete -c ropewalk -n '{where}' -k -a '(ropewalk __complete {kind} 2>/dev/null)'")
     return "\n".join(rows) + "\n"
 
 

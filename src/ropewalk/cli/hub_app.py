@@ -211,6 +211,7 @@ def token_new(
     role: Words = None,
     program: Annotated[bool, typer.Option("--program")] = False,
     expires: Text = None,
+    qr: Annotated[bool, typer.Option("--qr")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -219,7 +220,7 @@ def token_new(
     from .verbs.tokens import token_new as work  # noqa: PLC0415 - the same
 
     ends = duration(expires) if expires is not None else None
-    _ask(partial(work, name=name, roles=role or (), program=program, expires=ends), as_json, quiet, "auto", False)
+    _ask(partial(work, name=name, roles=role or (), program=program, expires=ends, qr=qr), as_json, quiet, "auto", False)
 
 
 def token_ls(as_json: Json = False, quiet: Quiet = False) -> None:

@@ -149,14 +149,15 @@ exit: 0 - 3 no hub - 4 no such session - 130 ^C
 
 TOKEN = """\
 Who may come in: one-time codes for browsers, tokens for programs.
-usage: ropewalk token new [--role ROLE] [--name TEXT] [--program] [--expires 1h]
+usage: ropewalk token new [--role ROLE] [--name TEXT] [--expires 1h] [--qr]
+       ropewalk token new --program [--role ROLE] [--name TEXT] [--expires 1h]
        ropewalk token ls | ropewalk token revoke ID    [--json] [-q]
 
   ropewalk token new                            a link that signs in, once
   ropewalk token new --role watch --name tv     may look, no more
   ropewalk token new --program --name ci -q     a token for a program
   ropewalk token ls                             what is in use
-  ropewalk token ls --json
+  ropewalk token new --qr                       the link for a phone's camera
 
 roles: watch, prompt and answer (side by side), admin; --role again and again.
 A secret is shown once: the hub keeps its hash.

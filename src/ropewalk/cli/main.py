@@ -15,6 +15,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _mend_streams()
     if words[:1] in (["version"], ["--version"], ["-V"]) and set(words[1:]) <= {"--json"}:
         return _version("--json" in words)
+    if words[:1] == ["__complete"]:
+        return _complete(words[1:])
     if words[:2] == ["sim", "claude"]:
         return _sim_claude(words[2:])
     try:
@@ -105,6 +107,15 @@ def _version(as_json: bool) -> int:
     told = {"ropewalk": __version__, "python": platform.python_version(), "platform": sys.platform}
     words = json.dumps(told) if as_json else f"ropewalk {__version__}, python {platform.python_version()}"
     sys.stdout.write(words + "\n")
+    return 0
+
+
+def _complete(words: list[str]) -> int:
+    """For the completion scripts: ids that the hub knows, or nothing."""
+    from .live_ids import live_ids  # noqa: PLC0415 - only a Tab needs it
+
+    for line in live_ids(words[0] if words else ""):
+        sys.stdout.write(line + "\n")
     return 0
 
 

@@ -15,10 +15,12 @@ from typing import TextIO
 
 from .safe import cut, harmless, letters, pad, wrap
 
-STYLES = {"amber": "33", "red": "31", "dim": "2", "bold": "1", "token": "7;33", "green": "32"}
+STYLES = {"amber": "33", "red": "31", "dim": "2", "bold": "1", "token": "7;33", "green": "32", "qr": "38;5;231;48;5;16"}
 """Amber is spent on what needs a person, red on failures."""
 
 ERASE = "\r\x1b[K"
+UNCUT = 10_000
+"""Columns of a list that nobody looks at."""
 OWN = re.compile(f"(\x1b\\[(?:0|{'|'.join(STYLES.values())})m)")
 
 
@@ -74,9 +76,15 @@ def look_around(
     stream, drawn = (sys.stdout, out) if answer else (sys.stderr, err)
     dumb = os.environ.get("TERM", "") in ("", "dumb")
     wanted = color == "always" or (color == "auto" and drawn and not os.environ.get("NO_COLOR") and not dumb)
-    width, height = _size(stream.fileno()) if drawn else (80, 24)
+    width, height = _size(stream.fileno()) if drawn else (_piped_width(answer), 24)
     plain = ascii_only or "utf" not in (stream.encoding or "").lower()
     return Look(wanted, plain, width, height, err and not dumb, out and err, quiet, verbose)
+
+
+def _piped_width(answer: bool) -> int:
+    """What goes into a pipe is read by a program: a list is cut only where somebody says how wide it is."""
+    told = os.environ.get("COLUMNS", "")
+    return max(int(told), 40) if told.isdecimal() and len(told) < 6 else UNCUT if answer else 80
 
 
 def _size(descriptor: int) -> tuple[int, int]:

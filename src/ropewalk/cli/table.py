@@ -9,6 +9,8 @@ from .screen import Screen
 
 LEAST = 8
 """Columns that a cell keeps when the room is short."""
+COMFORT = 14
+"""Columns below which words say little: before that, a column that can be spared goes."""
 GAP = 2
 
 
@@ -23,7 +25,7 @@ def draw(
     kept = list(range(len(whole[0]))) if whole else []
     rooms = fit(whole, screen.look.width)
     for column in spare:
-        if sum(rooms) + GAP * (len(rooms) - 1) <= screen.look.width:
+        if not _cramped([[row[index] for index in kept] for row in whole], rooms, screen.look.width):
             break
         kept.remove(column)
         rooms = fit([[row[index] for index in kept] for row in whole], screen.look.width)
@@ -42,6 +44,12 @@ def fit(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     while sum(rooms) + GAP * (len(rooms) - 1) > width and max(rooms) > LEAST:
         rooms[rooms.index(max(rooms))] -= 1
     return rooms
+
+
+def _cramped(rows: Sequence[Sequence[str]], rooms: Sequence[int], width: int) -> bool:
+    wanted = fit(rows, sum(cells(cell) for row in rows for cell in row) + width)
+    short = any(room < min(whole, COMFORT) for room, whole in zip(rooms, wanted, strict=True))
+    return short or sum(rooms) + GAP * (len(rooms) - 1) > width
 
 
 def _joined(screen: Screen, row: Sequence[str], rooms: Sequence[int]) -> str:

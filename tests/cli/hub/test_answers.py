@@ -83,8 +83,13 @@ def test_choices_are_answered_by_number_label_and_own_words(hub: HubDesk) -> Non
     """ours (F-20)"""
     session = asked(hub, TWO)
     assert hub.ropewalk("answer", session, "--choose", "1").code == 2
+    beyond = hub.ropewalk("answer", session, "--choose", "3", "--choose", "2=1")
+    assert beyond.code == 2 and "1 Keep it, 2 Drop it" in beyond.err, "a number that is none of the options is a slip"
     done = hub.ropewalk("answer", session, "--choose", "2", "--choose", "2=1,the Norwegian one")
     assert done.code == 0, done.err
+    assert done.out.startswith("answered Drop it; Revenue, the Norwegian one: ")
+    late = hub.ropewalk("answer", session, "--choose", "1", "--choose", "2=1")
+    assert late.code == 7 and "Drop it; Revenue" in late.err
     hub.status(session, "idle")
     assert hub.answers[-1]["updatedInput"]["answers"] == {
         "Keep the view?": "Drop it",

@@ -53,7 +53,7 @@ def test_needs_you_equals_the_open_questions_and_every_row_says_why(ten: tuple[H
     assert [one["session"] for one in hub.json("inbox")["items"]] == asking
     listed = hub.json("ls")["items"]
     assert len(listed) == 10 and all(one["why"] for one in listed)
-    heads, *rows = hub.ropewalk("ls").out.splitlines()
+    heads, *rows = hub.ropewalk("ls", env={"COLUMNS": "80"}).out.splitlines()
     assert heads.split() == ["ID", "STATUS", "WHY", "TITLE", "FOLDER", "COST", "AGE"] and len(rows) == 10
     assert max(map(len, rows)) <= 80 and all("(stand-in)" in row or "(stan" in row for row in rows)
 
@@ -145,6 +145,7 @@ def test_runner_and_tokens_are_listed_made_and_revoked(hub: HubDesk) -> None:
 def test_stop_shows_its_rungs_and_wake_starts_again(hub: HubDesk) -> None:
     """ours"""
     session = hub.new("hello")
+    until(lambda: hub.json("show", session)["session"]["process"], "process")  # it is idle before it has begun, too
     hub.status(session, "idle")
     stopped = hub.ropewalk("stop", session)
     assert stopped.code == 0 and "stopping claude: " in stopped.err

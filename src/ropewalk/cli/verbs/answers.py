@@ -10,7 +10,7 @@ from typing import Any, cast
 from ...errors import AlreadyAnswered, NotFound, UsageError
 from ...events.commands import Answer, Remember
 from ...events.views import QuestionView, SessionView
-from ...protocol.answers import DENIED, choices_of
+from ...protocol.answers import DENIED, Choice, choices_of
 from ..choices import meant
 from ..codes import UNANSWERED, Complaint
 from ..hand import Decision
@@ -100,7 +100,10 @@ def late(view: QuestionView) -> AlreadyAnswered:
     """Who was first, where and when, and what the answer was."""
     verdict = view.verdict or {}
     ago = f" {span(time.time() - view.closed_at)} ago" if view.closed_at else ""
-    what = closed_words(view.state, str(verdict.get("behavior") or ""), "", "")
+    behavior = str(verdict.get("behavior") or "")
+    what = closed_words(view.state, behavior, "", "")
+    if view.asks == "choice" and behavior == "allow":
+        what = one_line("; ".join(map(str, (verdict.get("answers") or {}).values()))) or "answered"
     if view.state != "answered":
         return AlreadyAnswered(f"{what}{f' That was{ago}.' if ago else ''}", fate=view.state)
     who = f" by {view.by}" if view.by else ""
@@ -147,11 +150,22 @@ def _chosen(view: QuestionView, given: Sequence[str]) -> dict[str, str]:
         number, words = (int(head), rest) if sign and head.isdecimal() else (place, one)
         if not 1 <= number <= len(choices):
             raise UsageError(f"--choose {one}: this asks {len(choices)} question{'' if len(choices) == 1 else 's'}")
-        answers[choices[number - 1].question] = meant(choices[number - 1], words)
+        answers[choices[number - 1].question] = meant(choices[number - 1], _offered(choices[number - 1], words))
     missing = [choice.question for choice in choices if choice.question not in answers]
     if missing:
         raise UsageError(f"--choose is missing for: {missing[0]}")
     return answers
+
+
+def _offered(choice: Choice, words: str) -> str:
+    """A bare number means an option. Where the options are numbers themselves, another one may be meant as written."""
+    count = len(choice.options)
+    numbers = any(option.label.isdecimal() for option in choice.options)
+    wrong = [part for part in words.replace(",", " ").split() if part.isdecimal() and not 1 <= int(part) <= count]
+    if wrong and not numbers and all(part.isdecimal() for part in words.replace(",", " ").split()):
+        listed = ", ".join(f"{number} {option.label}" for number, option in enumerate(choice.options, 1))
+        raise UsageError(f"--choose {wrong[0]}: there are {count} options: {listed}; or say it in words of your own")
+    return words
 
 
 def _because(view: QuestionView, verdict: Verdict) -> str:
@@ -161,7 +175,7 @@ def _because(view: QuestionView, verdict: Verdict) -> str:
     if verdict.plan is not None:
         return f"plan: {verdict.plan}"
     if verdict.choose:
-        return "answered"
+        return f"answered {'; '.join(_chosen(view, verdict.choose).values())}"
     return "allowed, and granted" if verdict.suggestion is not None else "allowed once"
 
 

@@ -95,6 +95,8 @@ def _detach(config: Config, host: str | None, port: int | None, sim: bool, as_js
         log = home_path(str(config.log_file))
         _say(f"hub {'started' if began else 'runs already'} on {found.url} (pid {found.pid}); its words go to {log}")
         _say("sign in: ropewalk token new     stop it: ropewalk serve --stop")
+    if not began and (sim or host is not None or port is not None):
+        sys.stderr.write("ropewalk: it goes on as it was started; --sim, --host and --port count after: ropewalk serve --stop\n")
     return 0
 
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import cast
 
-from ...errors import NotFound
+from ...errors import NotFound, UsageError
 from ...events.commands import Role
 from ...events.views import Page, TokenView
 from ..asked import check_choice
+from ..qr import qr_lines
 from ..statuses import clock, span
 from ..table import draw
 from .asking import Asking
@@ -17,9 +18,12 @@ from .asking import Asking
 ROLES = ("watch", "prompt", "answer", "admin")
 
 
-async def token_new(asking: Asking, *, name: str, roles: Sequence[str], program: bool, expires: float | None) -> int:
+async def token_new(
+    asking: Asking, *, name: str, roles: Sequence[str], program: bool, expires: float | None, qr: bool = False
+) -> int:
     for role in roles:
         check_choice("role", role, ROLES)
+    _check_qr(asking, qr, program)
     made = await asking.remote.new_token(
         name, cast(Sequence[Role], roles or ("admin",)), kind="program" if program else "code", expires_in=expires
     )
@@ -33,8 +37,30 @@ async def token_new(asking: Asking, *, name: str, roles: Sequence[str], program:
     else:
         left = span(made.expires_at - time.time() + 1) if made.expires_at else "10 min"
         asking.screen.row(f"code  {made.code}      works once, for {left}, as {' and '.join(made.roles)}")
-        asking.screen.row(f"Open  {asking.remote.where.url}/signin#{made.code}")
+        link = f"{asking.remote.where.url}/signin#{made.code}"
+        asking.screen.row(f"Open  {link}")
+        if qr:
+            _draw_qr(asking, link)
     return 0
+
+
+def _check_qr(asking: Asking, qr: bool, program: bool) -> None:
+    """Before anything is made. Raises ``UsageError``."""
+    if qr and program:
+        raise UsageError("--qr is for the link that signs a browser in; a program takes its token as text")
+    if qr and asking.screen.look.ascii:
+        raise UsageError("this terminal has no letters to draw a QR code with; leave --qr out and open the link")
+    if qr:
+        qr_lines(asking.remote.where.url)
+
+
+def _draw_qr(asking: Asking, link: str) -> None:
+    for line in qr_lines(link):
+        asking.screen.row(asking.screen.paint("qr", line))
+    if asking.found.near:
+        asking.screen.talk(
+            "This address is this machine's own: a phone can't open it. How to serve beyond: docs/how-to/access.md"
+        )
 
 
 async def token_ls(asking: Asking) -> int:

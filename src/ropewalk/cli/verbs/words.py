@@ -65,4 +65,6 @@ def fields_of(event: e.Event) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

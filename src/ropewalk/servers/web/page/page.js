@@ -356,7 +356,8 @@ function ended(question) {
   if (question.state === "withdrawn") return "Claude no longer asks this.";
   if (question.state === "lost") return "The process ended; it won't ask this again by itself.";
   if (question.state === "expired") return "It waited too long and was denied.";
-  const { behavior, message } = question.verdict || {};
+  const { behavior, answers } = question.verdict || {};
+  const message = answers ? Object.values(answers).join("; ") : question.verdict?.message;
   const verb = question.asks !== "permission" && behavior !== "deny" ? "Answered" : { allow: "✓ Allowed", deny: "✕ Denied" }[behavior] || "Answered";
   const who = question.by ? ` by ${question.by}${question.by === me && question.door === "page" ? " (you)" : question.door ? ` (${question.door})` : ""}` : "";
   return `${verb}${who}${message ? `: ${message}` : "."}`;
