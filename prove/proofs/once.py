@@ -242,6 +242,10 @@ async def g15(order: Order) -> None:
         order.tally.blows += 1
 
 
+UNSETTLED = """
+SELECT 1 FROM session JOIN prompt ON prompt.session = session.id
+WHERE prompt.state IN ('sent', 'taken') OR (prompt.state = 'queued' AND session.status != 'failed')
+"""
 BUSY_OF = "SELECT 1 FROM prompt WHERE session = ? AND state IN ('queued', 'sent', 'taken')"
 
 
@@ -258,22 +262,29 @@ async def _start_storm(one: Round) -> None:
     acts += [people.act("create", "/sessions", "", body) for _ in range(2)]
     one.rng.shuffle(acts)
     await asyncio.gather(*acts)
-    await until(one, lambda: not rows(one.house.database, BUSY_OF, session), "the turns of the first session")
+    await until(one, lambda: not rows(one.house.database, UNSETTLED), "the turns of whoever came first")
     refused = rows(one.house.database, "SELECT json_extract(body, '$.text') AS text FROM event_log WHERE kind = 'failed'")
     if any("run already" not in row["text"] for row in refused):
         one.fail("G15", f"a second process was refused in these words: {refused}")
-    for row in rows(one.house.database, "SELECT id FROM session WHERE process IS NOT NULL"):
-        await people.ask("POST", f"/sessions/{row['id']}/stop", json={"patience": 5})
-    for row in rows(one.house.database, "SELECT DISTINCT session FROM prompt WHERE state = 'queued'"):
-        await people.act("wake", f"/sessions/{row['session']}/wake", row["session"], {})
-        await until(one, lambda row=row: not rows(one.house.database, BUSY_OF, row["session"]), "a turn of the second session")
-        await people.ask("POST", f"/sessions/{row['session']}/stop", json={"patience": 5})
+    await _one_after_the_other(one)
     watching.cancel()
     one.tally.counts["starts"] += len(acts)
     most = await _result(watching)
     if most > 1:
         one.tally.doubled["G15"] += 1
         one.tally.wrong.append(f"[{one.seed}] G15: {most} processes of one CLI session at once")
+
+
+async def _one_after_the_other(one: Round) -> None:
+    """Whoever came too late has its turns when the conversation is free."""
+    people, waiting = one.load.people, "SELECT DISTINCT session FROM prompt WHERE state = 'queued'"
+    while late := rows(one.house.database, waiting):
+        for row in rows(one.house.database, "SELECT id FROM session WHERE process IS NOT NULL"):
+            await people.ask("POST", f"/sessions/{row['id']}/stop", json={"patience": 5})
+        session = late[0]["session"]
+        await people.act("wake", f"/sessions/{session}/wake", session, {})
+        if not await until(one, lambda session=session: not rows(one.house.database, BUSY_OF, session), "turns of who came late"):
+            return
 
 
 async def _result(task: asyncio.Task[int]) -> int:
