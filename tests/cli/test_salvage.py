@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -126,13 +127,28 @@ def test_a_log_that_was_not_moved_into_the_file_yet_is_saved_too(desk: Desk, dat
     assert not database.with_name("ropewalk.db-wal").exists()
 
 
+@pytest.mark.slow
+def test_commits_that_a_cut_log_took_back_are_said_and_the_loss_is_accepted_knowingly(desk: Desk, database: Path) -> None:
+    """PROOF F12"""
+    asyncio.run(killed_after_more(database))
+    os.truncate(f"{database}-wal", 0)
+    refused = desk.ropewalk("serve", "--port", "0")
+    assert refused.code and "told" in refused.err and "doctor --salvage" in refused.err
+    found = seen(desk)
+    assert found["state"] == "failure" and "told" in found["words"]
+    done = desk.ropewalk("doctor", "--salvage", "--yes")
+    assert done.code == 0 and "lost:" in done.out and "told" in done.out and "not given again" in done.out
+    assert seen(desk)["state"] == "ok"
+    asyncio.run(opens(database))
+
+
 async def killed_after_more(path: Path) -> None:
     """One more session, in the log alone."""
     aside = path.with_name("aside")
     async with open_store(path) as store:
         await begin(store, "s3", "p-s3")
         shutil.copytree(path.parent, aside)
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", ".told"):
         shutil.copy2(aside / f"ropewalk.db{suffix}", f"{path}{suffix}")
     shutil.rmtree(aside)
 
