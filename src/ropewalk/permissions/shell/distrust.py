@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 65_536
+LONGEST = 32_768
 """Characters. A person can't judge more on a card, and the time to take it apart stays bounded."""
 
-DEEPEST = 40
+DEEPEST = 30
 """Brackets, substitutions and shells inside each other."""
 
 _ODD = re.compile(

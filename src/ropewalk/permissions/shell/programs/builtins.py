@@ -1,0 +1,139 @@
+"""The shell's own commands: those that evaluate text or change what follows are doubts, the rest is harmless. bash and zsh."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ropewalk.permissions.shell.assignments import doubt_of_assignment, is_private
+from ropewalk.permissions.shell.found import Found
+from ropewalk.permissions.shell.model import Word
+from ropewalk.permissions.shell.program import Program
+
+_NUMBER = re.compile(r"[+-]?[0-9]+|\$[?#$]|\$\{#[A-Za-z_@*]\w*\}")
+_NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_SETTING = re.compile(r"[+-][euxvfhmnCbBETHP]+|[+-][euxvf]*o|--|-")
+_SET_NAMES = frozenset({"errexit", "nounset", "pipefail", "xtrace", "verbose", "noglob", "noclobber", "posix"})
+_SHOPT = frozenset({"-s", "-u", "-q", "globstar", "nullglob", "dotglob", "failglob", "nocaseglob", "inherit_errexit", "lastpipe"})
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONVERSION = re.compile(r"%[-+ #0']*[0-9*]*(?:\.[0-9*]*)?[hlLjzt]*(.|\()", re.S)
+
+
+def _harmless(words: tuple[Word, ...]) -> Found:
+    return Found(harmless=True, understood=True)
+
+
+def _because(why: str) -> Callable[[tuple[Word, ...]], Found]:
+    def doubtful(words: tuple[Word, ...]) -> Found:
+        return Found(doubt=f"{words[0].text} {why}")
+
+    return doubtful
+
+
+def _declare(words: tuple[Word, ...]) -> Found:
+    """``export A=b``: as ``A=b`` before a command, and for everything after it."""
+    for word in words[1:]:
+        name, equals, value = word.text.partition("=")
+        if word.text in ("-r", "-x", "-g", "--"):
+            continue
+        if not _IDENTIFIER.fullmatch(name) or not word.text.startswith(name):
+            return Found(doubt=f"{words[0].text} {word.text}: what it sets can't be told")
+        private = words[0].text not in ("export",) and is_private(name) and "-x" not in [each.text for each in words]
+        if word.several and not equals:
+            return Found(doubt=f"{words[0].text} {word.text}: what it sets can't be told")
+        doubt = "" if private else doubt_of_assignment(name, Word(value, word.exact), alone=False)
+        if doubt:
+            return Found(doubt=doubt)
+    return Found(harmless=True, understood=True)
+
+
+def _names_only(words: tuple[Word, ...]) -> Found:
+    """``unset x``, ``read -r x``, ``getopts``: only short names of the script's own."""
+    taking = {"read": "dnNptu", "unset": "", "mapfile": "", "readarray": ""}.get(words[0].text, "")
+    skip = False
+    for word in words[1:]:
+        if skip:
+            skip = False
+            continue
+        text = word.text
+        if text.startswith("-") and word.exact:
+            if not set(text[1:]) <= set("rsaefv" + taking):
+                return Found(doubt=f"{words[0].text} {text} is not looked into")
+            skip = text[-1:] in taking
+            continue
+        if not word.exact or not is_private(text):
+            return Found(doubt=f"{words[0].text} could change {text}, which other commands look at")
+    return Found(harmless=True, understood=True)
+
+
+def _set(words: tuple[Word, ...]) -> Found:
+    for word in words[1:]:
+        if word.text in ("--", "-"):
+            break
+        if not word.exact or not (_SETTING.fullmatch(word.text) or word.text in _SET_NAMES):
+            return Found(doubt=f"set {word.text} changes how the shell reads what follows")
+    return Found(harmless=True, understood=True)
+
+
+def _shopt(words: tuple[Word, ...]) -> Found:
+    strange = next((word.text for word in words[1:] if not word.exact or word.text not in _SHOPT), "")
+    if strange:
+        return Found(doubt=f"shopt {strange} changes how the shell reads what follows")
+    return Found(harmless=True, understood=True)
+
+
+def _test(words: tuple[Word, ...]) -> Found:
+    """``[`` compares numbers by calculating them (zsh; bash only in ``[[``), and ``-v`` looks an index up: both can run commands."""
+    for place, word in enumerate(words):
+        text = word.text
+        if text in _NUMERIC:
+            beside = (*words[place - 1 : place], *words[place + 1 : place + 2])
+            strange = next((each.text for each in beside if not _NUMBER.fullmatch(each.text)), "")
+            if strange:
+                return Found(doubt=f"a comparison of numbers calculates “{strange}”, which can run commands")
+        elif text in ("-v", "-R") or (not word.exact and word.dash and word.several):
+            return Found(doubt=f"{words[0].text} with “{text}” can run commands")
+    return Found(harmless=True, understood=True)
+
+
+def _printf(words: tuple[Word, ...]) -> Found:
+    form = words[1] if len(words) > 1 else Word("")
+    if form.text == "--" and len(words) > 2:
+        form = words[2]
+    if form.text.startswith("-"):
+        return Found(doubt="printf -v sets a variable")
+    if not form.exact:
+        return Found(doubt="what printf does depends on its format, which is not known")
+    kinds = set(_CONVERSION.findall(form.text))
+    if not kinds <= set("sbcq%"):
+        strange = next((word.text for word in words[2:] if not _NUMBER.fullmatch(word.text)), "")
+        if strange or "n" in kinds or "(" in kinds:
+            return Found(doubt=f"printf calculates “{strange}”, which can run commands in zsh")
+    return Found(harmless=True, understood=True)
+
+
+def _type(words: tuple[Word, ...]) -> Found:
+    return Found(harmless=True, understood=True)
+
+
+_EVALUATES = "runs what its words say, as a command"
+_CHANGES = "changes what the commands after it mean"
+
+PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
+    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "dirs", ":", "true", "false", "echo", "exit", "return"), _harmless),
+    **dict.fromkeys(("break", "continue", "shift", "wait", "jobs", "times", "umask", "type", "which", "whence"), _harmless),
+    **dict.fromkeys(("sleep", "seq", "basename", "dirname", "whoami", "id", "uname", "hostname", "nproc", "arch", "tty"), _harmless),
+    **dict.fromkeys(("test", "[", "[["), _test),
+    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
+    **dict.fromkeys(("read", "unset", "mapfile", "readarray"), _names_only),
+    "set": _set,
+    "shopt": _shopt,
+    "printf": _printf,
+    **dict.fromkeys(("eval", "trap", "fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"), _because(_EVALUATES)),
+    **dict.fromkeys(("alias", "unalias", "enable", "hash", "getopts", "vared", "zle", "zmodload", "autoload"), _because(_CHANGES)),
+    **dict.fromkeys(("setopt", "unsetopt", "emulate", "functions", "integer", "float", "private", "rehash"), _because(_CHANGES)),
+    **dict.fromkeys(("unfunction", "unhash", "disable", "zcompile", "zstyle", "compdef", "history", "compopt"), _because(_CHANGES)),
+    **dict.fromkeys(("repeat", "foreach", "end", "noglob", "nocorrect", "always", "-", "select", "coproc", "print"), _because(
+        "is read differently by other shells")),
+    **dict.fromkeys(("ulimit", "limit", "unlimit", "suspend", "logout", "caller", "disown", "bg", "fg"), _because("acts on the shell itself")),
+}  # fmt: skip

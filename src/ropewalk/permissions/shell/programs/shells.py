@@ -1,0 +1,44 @@
+"""Shells that are given a command: an exact one is taken apart in turn, everything else they would run is a doubt."""
+
+from __future__ import annotations
+
+from ropewalk.permissions.shell.distrust import odd_text
+from ropewalk.permissions.shell.found import Found
+from ropewalk.permissions.shell.model import Word
+
+_FLAGS = frozenset("ceuxl")
+
+
+def _shell(words: tuple[Word, ...]) -> Found:
+    """``bash -c '…'``, ``bash -lc '…'``; with a script, from standard input or with other options it is a doubt."""
+    command = False
+    for place, word in enumerate(words[1:], 1):
+        text = word.text
+        if not word.exact:
+            return Found(doubt=f"what {words[0].text} runs can't be told: “{text}”")
+        if text.startswith("-") and len(text) > 1 and set(text[1:]) <= _FLAGS:
+            command = command or "c" in text
+            continue
+        if text in ("--version", "--help"):
+            return Found(understood=True, harmless=True)
+        if not command:
+            return Found(doubt=f"it runs what is written in {text}")
+        return _script(words[0].text, text)
+    return Found(doubt=f"{words[0].text} runs what it reads")
+
+
+def _script(name: str, text: str) -> Found:
+    odd = odd_text(text)
+    if odd:
+        return Found(doubt=f"what {name} runs: {odd}", wrapper=True, scripts=[text])
+    return Found(wrapper=True, understood=True, scripts=[text])
+
+
+def _read(words: tuple[Word, ...]) -> Found:
+    return Found(doubt=f"what {words[0].text} runs is not looked into")
+
+
+PROGRAMS = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"), _shell),
+    **dict.fromkeys(("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "elvish", "xonsh", "busybox", "toybox"), _read),
+}
