@@ -54,6 +54,16 @@ async def test_one_that_closes_its_output_and_lives_can_be_stopped(house: House)
         await talk.told(session.id, "prompt_lost")
 
 
+async def test_one_that_closes_its_output_and_lives_is_ended_after_a_while(house: House) -> None:
+    """ours: nobody has to notice it; how it stands says why, and its prompt is lost visibly"""
+    async with driven(house, "greet()\nheard()\nos.close(1)\ntime.sleep(600)\n") as talk:
+        session = await talk.new("hello")
+        await talk.told(session.id, "prompt_lost")
+        view = await talk.status(session.id, "failed")
+        assert view.why == "It closed its output, and was ended"
+        await usable(talk, session.id)
+
+
 async def test_one_that_closes_its_input_and_lives_can_be_stopped(house: House) -> None:
     """ours: what can't be written fails or is lost, visibly; the person is not stuck with it"""
     async with driven(house, "greet()\nos.close(0)\ntime.sleep(600)\n") as talk:

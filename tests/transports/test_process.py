@@ -9,16 +9,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ropewalk.errors import CliNotFound, FolderMissing, RopewalkError, SessionGone, UsageError
 from ropewalk.transports.descendants import stat_of
+from ropewalk.transports.ladder import Graces
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.stdio import StdioTransport
 from tests.contract.listening import GUARD, Belongings, Ear, until
-from tests.transports.families import end_by_hand, life_of, started
+from tests.transports.families import QUICK, end_by_hand, life_of, started
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,13 +142,34 @@ async def test_what_is_in_the_pipe_at_its_end_is_heard(tmp_path: Path) -> None:
 async def test_one_that_closes_its_output_lives_until_it_exits(tmp_path: Path) -> None:
     """ours: the end of a pipe is not the end of a process."""
     ear = Ear()
-    transport = await started(tmp_path, "os.close(1); os.close(2); note('cli'); until_eof(); os._exit(6)", ear)
+    program = "os.close(1); os.close(2); note('cli'); until_eof(); os._exit(6)"
+    transport = await started(tmp_path, program, ear, Graces(mute=GUARD))
     await life_of(tmp_path, "cli")
     transport.send(b"still there?\n")
     await transport.drain()
     assert not ear.ends
     transport.close_input()
     assert (await ear.hears_the_end()).code == 6
+    await transport.stop()
+
+
+async def test_one_that_closes_its_output_and_stays_is_ended_after_a_while_and_its_end_says_why(tmp_path: Path) -> None:
+    """ours: nothing more can come of it; it and what it started are ended by the ladder"""
+    ear = Ear()
+    program = "child('child', session=True, pipes=False); note('cli'); os.close(1); live()"
+    transport = await started(tmp_path, program, ear, replace(QUICK, mute=0.2))
+    lives = [await life_of(tmp_path, name) for name in ("cli", "child")]
+    end = await ear.hears_the_end()
+    assert end.why.startswith("it closed its output: the CLI was ended by signal 15"), end.why
+    await transport.stop()
+    assert not any(life.goes_on for life in lives)
+
+
+async def test_one_that_goes_in_time_after_closing_its_output_has_gone_by_itself(tmp_path: Path) -> None:
+    """ours"""
+    ear = Ear()
+    transport = await started(tmp_path, "os.close(1); os._exit(3)", ear, replace(QUICK, mute=GUARD))
+    assert (await ear.hears_the_end()).why == "the CLI exited with code 3"
     await transport.stop()
 
 
@@ -401,6 +424,7 @@ def script_of(text: str) -> str:
 import os
 from pathlib import Path
 from ropewalk.transports.descendants import stat_of
+from ropewalk.transports.ladder import Graces
 from ropewalk.transports.launch import Launch
 from ropewalk.transports.stdio import StdioTransport
 from tests.contract.listening import Ear

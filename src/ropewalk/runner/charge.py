@@ -52,7 +52,7 @@ class Charge:
         limit: int,
         transport: StdioTransport | None = None,
         end: End | None = None,
-        graces: tuple[float, float, float, float, float] | None = None,
+        graces: tuple[float, ...] | None = None,
     ) -> None:
         self.about, self.folder, self.spool, self.transport = about, folder, spool, transport
         self._listener, self._limit = listener, limit

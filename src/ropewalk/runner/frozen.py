@@ -24,7 +24,7 @@ class Frozen(msgspec.Struct):
     stored: int
     dropping: bool
     stuck: list[bytes]
-    graces: tuple[float, float, float, float, float] | None
+    graces: tuple[float, ...] | None
 
 
 def frozen(charge: Charge) -> Frozen:

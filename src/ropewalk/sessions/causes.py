@@ -42,6 +42,9 @@ CODES: dict[str, tuple[str, str]] = {
 }
 """Codes of ``failed`` events; others are told in their own words."""
 
+MUTE = "it closed its output"
+"""How the end of one is told that was ended because nothing more could come of it."""
+
 
 def turn_failure(event: e.TurnEnded) -> tuple[str, str]:
     """Of a turn that failed and was not interrupted."""
@@ -56,6 +59,8 @@ def failure(event: e.Failed) -> tuple[str, str]:
 
 def process_end(event: e.ProcessEnded) -> str:
     """Of a process that nobody ended."""
+    if event.why.startswith(MUTE):
+        return "It closed its output, and was ended"
     said = next((line for line in reversed(event.stderr) if line.strip()), "")
     match event.code:
         case 137:

@@ -7,16 +7,18 @@ import signal
 from ropewalk.errors import SessionGone
 from ropewalk.transports.base import End
 
+MUTE = "it closed its output"
 
-def end_of(code: int | None, stderr: tuple[str, ...], *, stopped: bool) -> End:
-    """The End for this exit code; ``stopped``: we asked for it."""
+
+def end_of(code: int | None, stderr: tuple[str, ...], cause: str = "") -> End:
+    """The End for this exit code; ``cause``: why we ended it, where we did."""
     if code is None:
         why = "the CLI has ended; its exit code is not known"
     elif code >= 0:
         why = f"the CLI exited with code {code}"
     else:
         why = f"the CLI was ended by signal {-code} ({signal.strsignal(-code)})"
-    return End(code, f"stopped: {why}" if stopped else why, stderr)
+    return End(code, f"{cause}: {why}" if cause else why, stderr)
 
 
 def session_gone(end: End | None, stderr: tuple[str, ...] = ()) -> SessionGone:

@@ -37,6 +37,8 @@ class Graces:
     """How long the pipes of an ended CLI must be silent before we stop reading: its children may hold them open for ever."""
     quiet_at_most: float = 2.0
     """… and when its children never fall silent."""
+    mute: float = 10.0
+    """How long a CLI that has closed its output may live on: nothing more can come of it."""
 
 
 class Relatives(Protocol):
@@ -82,6 +84,10 @@ class Ladder:
     @property
     def begun(self) -> bool:
         return self._task is not None
+
+    def begin(self, patience: float) -> None:
+        """Climb, and nobody waits for it."""
+        self._join(patience)
 
     async def climb(self, patience: float, on_rung: Callable[[str], None] | None) -> None:
         """Returns when nothing is left; raises ``LinkBroken`` with the pids that KILL did not end. Less patience hurries it."""

@@ -177,7 +177,7 @@ class MemoryTransport:
             return
         assert self._receiver is not None and self._ladder is not None
         code, stderr = self._exit
-        self.end = end_of(code, stderr[-200:], stopped=self._ladder.begun)
+        self.end = end_of(code, stderr[-200:], "stopped" if self._ladder.begun else "")
         self._handover.fail(lambda: session_gone(self.end))
         self._ended.set_result(None)
         self._receiver.ended(self.end)

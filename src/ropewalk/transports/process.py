@@ -15,10 +15,11 @@ from collections.abc import Callable
 from ropewalk.errors import SessionGone
 from ropewalk.transports.base import End
 from ropewalk.transports.descendants import Family, Group, family_of
-from ropewalk.transports.ends import end_of, session_gone
+from ropewalk.transports.ends import MUTE, end_of, session_gone
 from ropewalk.transports.exit_watch import ExitWatch, open_pidfd
 from ropewalk.transports.ladder import Graces, Ladder
 from ropewalk.transports.launch import Launch
+from ropewalk.transports.mute import Mute
 from ropewalk.transports.pipes import READ_SIZE, PipeReader, PipeWriter
 from ropewalk.transports.spawn import Child, spawn
 from ropewalk.transports.tail import StderrTail
@@ -30,6 +31,7 @@ class Process:
     ``on_output`` and ``on_end`` are called from the loop; ``on_end`` once, last of all.
 
     ``close_input`` says what the first rung of a stop does: close stdin, unless a link has something better.
+    ``mute_after``: seconds after which one that has closed its output, and lives, is ended; for those who speak through it.
     Raises what ``spawn`` raises; then nothing is left behind. Whoever made it calls ``stop`` in the end, also after a crash: the
     CLI's children are left alone until then.
     """
@@ -40,6 +42,7 @@ class Process:
         "_graces",
         "_ladder",
         "_loop",
+        "_mute",
         "_on_end",
         "_popen",
         "_stderr",
@@ -64,12 +67,14 @@ class Process:
         read_size: int = READ_SIZE,
         graces: Graces | None = None,
         child: Child | None = None,
+        mute_after: float | None = None,
     ) -> None:
         self._loop = loop = asyncio.get_running_loop()
         child = child or spawn(launch)
         self._popen, self.pid = child.popen, child.pid
         self._on_end, self._close_input = on_end, close_input
         self._graces = graces or Graces()
+        self._mute = Mute(mute_after, self._end_mute)
         self.code: int | None = None
         self.end: End | None = None
         self.gone: asyncio.Future[None] = loop.create_future()
@@ -81,6 +86,8 @@ class Process:
         self._stderr = PipeReader(loop, child.stderr, self._tail.feed, self._pipe_closed)
         self._ladder = Ladder(self, self._graces)
         self._watch = ExitWatch(loop, self.pid, self._exited)
+        if not self.output.is_open:
+            self._mute.begin()
 
     def child(self) -> Child:
         """As it would have to be handed to the next program of this process."""
@@ -146,8 +153,19 @@ class Process:
         self._pipe_closed()  # the usual order: both pipes ended before the exit was seen, and there is nothing to wait for
 
     def _pipe_closed(self) -> None:
-        if self.gone.done() and not self.output.is_open and not self._stderr.is_open:
+        if self.output.is_open:
+            return
+        if not self.gone.done():
+            self._mute.begin()
+        elif not self._stderr.is_open:
             self._finish()
+
+    def _end_mute(self) -> bool:
+        """Nothing more can come of it, and it does not go by itself."""
+        if self.gone.done() or self._ladder.begun:
+            return False
+        self._ladder.begin(0.0)
+        return True
 
     def _reads(self) -> int:
         return self.output.reads + self._stderr.reads
@@ -173,7 +191,9 @@ class Process:
         """Exactly once: from the second pipe's end, from the silence, or from the loop's end."""
         if self.end is not None:
             return
-        self.end = end_of(self.code, self._tail.lines(), stopped=self._ladder.begun)
+        self._mute.forget()
+        cause = MUTE if self._mute.ended_it else "stopped" if self._ladder.begun else ""
+        self.end = end_of(self.code, self._tail.lines(), cause)
         self.output.close()
         self._stderr.close()
         self.input.end(self.session_gone)

@@ -63,6 +63,7 @@ class StdioTransport:
             read_size=self._read_size,
             graces=self._graces,
             child=self._child,
+            mute_after=(self._graces or Graces()).mute,
         )
         self._input = self._process.input
 

@@ -27,7 +27,7 @@ class Start(Frame, frozen=True):
     env: dict[bytes, bytes]
     claim: str = ""
     """The CLI's own session id, where it is known: nobody else may run it at the same time."""
-    graces: tuple[float, float, float, float, float] | None = None
+    graces: tuple[float, ...] | None = None
 
 
 class Attach(Frame, frozen=True):
