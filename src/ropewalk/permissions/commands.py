@@ -1,0 +1,115 @@
+"""Which commands a rule for Bash means: the same words, or the same first words. Refuses text that is not one plain command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ..errors import UsageError
+from .shell import Part, taken_apart
+
+HOW = "write Bash(git diff:*) for git diff with any arguments, or Bash(npm run test) for exactly that"
+_TOKENS = re.compile(r"[^\s;&|<>()`$'\"{}=\\]+")
+
+
+class CommandPattern(Struct, frozen=True):
+    """Exactly these ``words``, or, as a ``prefix``, these and any others; or else exactly this text."""
+
+    words: tuple[str, ...] = ()
+    prefix: bool = False
+    text: str = ""
+    """As it is written, without ``:*``."""
+
+
+def parse_command(pattern: str) -> CommandPattern:
+    """Raises `UsageError` with a sentence that says how to write it."""
+    prefix = pattern.endswith(":*")
+    text = pattern.removesuffix(":*")
+    if text.strip("*: ") == "":
+        raise UsageError(f"the rule names no program: {HOW}")
+    if text != text.strip() or "\n" in text or "\t" in text:
+        raise UsageError(f"leave out blanks at the ends, tabs and line breaks: {HOW}")
+    if re.search(r"(^|\s)\*$", text) or text.endswith(":"):
+        raise UsageError(f"any arguments are written as :* right after the last word: {HOW}")
+    words = _plain_words(text)
+    if prefix and not words:
+        raise UsageError(f"before :* stands one plain command without variables, operators or wrappers such as timeout: {HOW}")
+    return CommandPattern(words, prefix, text)
+
+
+def _plain_words(text: str) -> tuple[str, ...]:
+    """The words of one plain command; none where it is more than that. Raises where it can't be taken apart."""
+    script = taken_apart(text)
+    doubt = script.doubt or next((part.doubt for part in script.parts if part.doubt), "")
+    commands = [part for part in script.parts if part.kind == "command"]
+    if len(commands) == 1 == len(script.parts) and all(word.exact for word in commands[0].words):
+        return tuple(word.text for word in commands[0].words)
+    if doubt or not commands:
+        raise UsageError(f"no rule can stand for this, because of {doubt or 'no command in it'}: {HOW}")
+    return ()
+
+
+def allows(pattern: CommandPattern, part: Part) -> bool:
+    """Tight: nothing but what is written. Dangerous options only where the rule itself names them."""
+    if part.kind != "command" or part.doubt:
+        return False
+    words, own = part.words, pattern.words
+    if not own:
+        return part.text == pattern.text
+    if len(words) < len(own) or any(not word.exact or word.text != wanted for word, wanted in zip(words, own, strict=False)):
+        return False
+    if not pattern.prefix:
+        return len(words) == len(own) and all(word.exact for word in words)
+    return not part.danger or _names(own, part)
+
+
+def _names(own: Sequence[str], part: Part) -> bool:
+    """Every dangerous word of the part is one of the rule's own, and none of them comes again behind them."""
+    named = {word.partition("=")[0] for word in own} | set(own)
+    rest = {word.text.partition("=")[0] for word in part.words[len(own) :]}
+    return bool(part.danger_words) and all(word in named and word not in rest for word in part.danger_words)
+
+
+def touches(pattern: CommandPattern, part: Part) -> bool:
+    """Wide, for deny and ask: any folder of the program, options before and between the words, any case."""
+    if not pattern.words:
+        return part.text.strip() == pattern.text
+    words = [word.text for word in part.words]
+    if not words or not _same_program(words[0], pattern.words[0]):
+        return False
+    if not pattern.prefix:
+        return words[1:] == list(pattern.words[1:])
+    return _in_order(words[1:], pattern.words[1:])
+
+
+def _same_program(word: str, wanted: str) -> bool:
+    word, wanted = word.lower(), wanted.lower()
+    return word == wanted or word.rpartition("/")[2] == wanted
+
+
+def _in_order(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """The wanted words come in this order, with nothing between them but options and what may be an option's value."""
+    at, after_option = 0, False
+    for word in words:
+        if at == len(wanted):
+            return True
+        if word == wanted[at]:
+            at, after_option = at + 1, False
+        elif word.startswith("-"):
+            after_option = True
+        elif after_option:
+            after_option = False
+        else:
+            return False
+    return at == len(wanted)
+
+
+def mentions(pattern: CommandPattern, text: str) -> bool:
+    """For what can't be taken apart: the rule's words stand somewhere in it, one after the other."""
+    tokens = _TOKENS.findall(text)
+    wanted = list(pattern.words) or _TOKENS.findall(pattern.text)
+    return any(
+        _same_program(tokens[at], wanted[0]) and tokens[at + 1 : at + len(wanted)] == wanted[1:] for at in range(len(tokens))
+    )
