@@ -226,9 +226,10 @@ async def test_keys_answer_the_card_that_has_the_focus_and_nothing_else(tmp_path
 async def test_a_phone_sees_it_all_without_scrolling_sideways(tmp_path: Path) -> None:
     """ours (FACES 2.17): narrow, long words, dark and light."""
     hub = StandIn()
-    hub.add("s-long").title = "a" * 300
-    asked = hub.ask("s-one")
+    hub.add("s-long", sim=True).title = "a" * 300
+    asked = hub.ask("s-long")
     asked.input = {"command": "x" * 500, "timeout": 600000}
+    asked.cwd, asked.blocked_path = "/home/mia", "/home/mia/new.txt"
     choice = hub.ask("s-one")
     choice.asks = "choice"
     choice.choices = [{"question": "y" * 200, "header": "", "multiple": True, "options": [{"label": "z" * 90}]}]
@@ -240,3 +241,4 @@ async def test_a_phone_sees_it_all_without_scrolling_sideways(tmp_path: Path) ->
             await tab.picture(pictures(tmp_path) / f"phone-{scheme}.png")
             assert await tab.run("document.documentElement.scrollWidth <= 360")
         assert "may take up to 10 min" in await tab.text("#questions")
+        assert "stand-in" in await tab.text("#questions .head") and "outside the folder" not in await tab.text("#questions")

@@ -208,7 +208,7 @@ async function refresh() {
       ask("GET", "/health"), ask("GET", `/sessions?limit=${SHOWN}`), ask("GET", "/questions"),
     ]);
     trouble = health.state === "ok" ? "" : health.why;
-    drawQuestions(questions.items);
+    drawQuestions(questions.items, new Set(sessions.items.filter((session) => session.sim).map((session) => session.id)));
     drawSessions(sessions.items, Boolean(sessions.next));
     drawHealth(health);
     document.title = questions.items.length ? `(${questions.items.length}) ropewalk` : "ropewalk";
@@ -315,14 +315,14 @@ let me = "";
 let moved = 0;   // when a card last came or went: what is under the pointer may be another one now
 let typed = 0;   // when a key was last pressed
 
-function drawQuestions(items) {
+function drawQuestions(items, standIns) {
   const title = items.length === 0 ? "Nobody needs you" : items.length === 1 ? "1 question needs you" : `${items.length} questions need you`;
   if (by("inbox-title").textContent !== title) by("inbox-title").textContent = title;
   const open = new Set(items.map((question) => question.id));
   for (const [id, card] of cards) if (!open.has(id) && !card.closing) close(id, card);
   for (const question of items) {
     if (cards.has(question.id)) continue;  // a card that stands is not drawn again under somebody's finger
-    const card = cardOf(question);
+    const card = cardOf(question, standIns.has(question.session));
     cards.set(question.id, card);
     by("questions").append(card.element);
     by("announce").textContent = `Question in ${question.session_title || "a session"}: ${question.line || question.title_words}`;
@@ -363,13 +363,16 @@ function ended(question) {
   return `${verb}${who}${message ? `: ${message}` : "."}`;
 }
 
-function cardOf(question) {
+function cardOf(question, standIn) {
   const card = { born: Date.now(), title: question.title_words || question.tool || "A question", element: make("li"), sent: false, ids: new Map() };
   const title = make("h3", card.title);
   title.tabIndex = -1;
   const from = question.origin ? `from sub-agent ${question.origin}` : "";
-  card.element.append(make("div", "", "head", title, make("span", [question.session_title, from].filter(Boolean).join(" · "), "dim")));
-  if (question.description && question.asks !== "choice") card.element.append(make("div", question.description));
+  const where = make("span", [question.session_title, from].filter(Boolean).join(" · "), "dim");
+  if (standIn) where.append(" ", make("span", "stand-in", "mark"));
+  card.element.append(make("div", "", "head", title, where));
+  const known = [question.input?.file_path, question.input?.notebook_path].some((path) => path?.endsWith?.(question.description));
+  if (question.description && question.asks !== "choice" && !known) card.element.append(make("div", question.description));
   card.element.append(...bodyOf(question));
   const why = [question.reason, question.blocked_path && `blocked path ${question.blocked_path}`, question.cwd].filter(Boolean).join(" · ");
   const facts = make("div", why ? `${why} · ` : "", "dim");
@@ -482,8 +485,9 @@ let named = 0;
 function choiceForm(card, question, send) {
   const choices = question.choices || [];
   const readers = choices.map((choice) => choiceOf(card, choice));
+  if (choices.length === 1 && choices[0].question === card.title) card.element.querySelector("legend").className = "unseen";  // it is the heading
   const count = make("span", "", "dim");
-  const done = button(card, "Send answers", () => send({ behavior: "allow", answers: Object.fromEntries(choices.map((choice, n) => [choice.question, readers[n]()])) }), true);
+  const done = button(card, choices.length === 1 ? "Send answer" : "Send answers", () => send({ behavior: "allow", answers: Object.fromEntries(choices.map((choice, n) => [choice.question, readers[n]()])) }), true);
   const look = () => {
     const answered = readers.filter((reader) => reader()).length;
     done.disabled = answered < readers.length;
@@ -702,6 +706,8 @@ const HINTS = [
   [/\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\beval\b|\b(ba|z|da)?sh\s+-c\b/, "feeds a shell"],
 ];
 
+const outside = (where, folder) => Boolean(where?.startsWith("/") && folder && !`${where}/`.startsWith(`${folder.replace(/\/$/, "")}/`));
+
 function tagsOf(question, input) {
   const found = [...question.tags];
   const command = question.tool === "Bash" ? text(input.command ?? "") : "";
@@ -709,7 +715,7 @@ function tagsOf(question, input) {
   if (input.run_in_background) found.push("runs in background");
   if (input.timeout > LONG_COMMAND) found.push(`may take up to ${Math.round(input.timeout / 60000)} min`);
   if (/^http:/i.test(input.url ?? "")) found.push("plain http");
-  if (question.blocked_path) found.push("outside the folder");
+  if (outside(question.blocked_path, question.cwd)) found.push("outside the folder");
   if (Object.values(input).some((value) => hides(text(value) ?? ""))) found.push("hidden characters");
   return [...new Set(found)];
 }
