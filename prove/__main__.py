@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import resource
-import signal
 import sys
 import time
 from collections import deque
 
-from .lane import in_lane
+from .lane import heeding_signals, in_lane
 from .proof import Order, Proof
 from .proofs import ALL
 from .report import FAULT_HEAD, PROMISE_HEAD, fault_rows, judged, promise_rows, table, write
@@ -39,8 +38,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a thousand listeners are a thousand descriptors
     say(f"seed {asked.seed}")
     try:
-        asyncio.run(Run(chosen, state, asked, partly).all())
-    except (KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(heeding_signals(Run(chosen, state, asked, partly).all()))
+    except asyncio.CancelledError:
         say("stopped; the same command goes on from here" if not partly else "stopped")
         return 130
     return finish(chosen, state, asked, partly)
@@ -64,7 +63,7 @@ class Run:
 
     def __init__(self, chosen: list[Proof], state: State, asked: argparse.Namespace, partly: bool) -> None:
         self.state, self.asked, self.partly = state, asked, partly
-        self.alone = [proof for proof in chosen if proof.alone]
+        self.alone = sorted((proof for proof in chosen if proof.alone), key=lambda proof: proof.name != "G13")
         self.rest = deque(sorted((proof for proof in chosen if not proof.alone), key=self._work, reverse=True))
         self.began = time.monotonic()
         self.before = state.seconds
@@ -77,9 +76,6 @@ class Run:
         return int(self.asked.count or proof.counts[1 if self.asked.full else 0])
 
     async def all(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         for proof in self.alone:
             await self.one(proof)
         async with asyncio.TaskGroup() as group:

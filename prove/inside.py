@@ -41,7 +41,7 @@ async def inside(order: Order, name: str) -> None:
     try:
         said, _ = await child.communicate()
     except asyncio.CancelledError:
-        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGTERM)
         await child.wait()
         raise
     lines = said.decode().splitlines()
@@ -69,13 +69,14 @@ def remount(folder: Path, how: str) -> None:
 
 
 def main() -> None:
+    from .lane import heeding_signals  # noqa: PLC0415 - as below
     from .proofs import INSIDE  # noqa: PLC0415 - the proofs themselves import this module
 
     name, seed, first, count, size, keep = sys.argv[1:7]
     tally = Tally()
     work: Callable[[Order], Coroutine[None, None, None]] = INSIDE[name]
     order = Order(int(seed), int(first), int(count), tally, lambda: None, _say, keep=bool(keep), full=size == "full")
-    asyncio.run(work(order))
+    asyncio.run(heeding_signals(work(order)))
     _say(json.dumps(tally.as_object()))
 
 

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from .house import ROOT
 from .proof import Order, Proof
@@ -55,7 +56,7 @@ async def in_lane(proof: Proof, order: Order, counted: Callable[[Tally], None]) 
 async def _end(child: asyncio.subprocess.Process) -> None:
     """It is asked once: a second time would cut its cleaning short."""
     if child.returncode is None:
-        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(ENDING):
                 await child.communicate()
@@ -94,16 +95,25 @@ def main() -> int:
     order = Order(int(seed), int(first), int(count), tally, saved, _say, keep=bool(keep), full=size == "full")
     threading.Thread(target=_watch, daemon=True).start()
     try:
-        asyncio.run(work(proof, order))
-    except KeyboardInterrupt:
+        asyncio.run(heeding_signals(work(proof, order)))
+    except asyncio.CancelledError:
         return 130
     return 0
+
+
+async def heeding_signals(coroutine: Coroutine[Any, Any, None]) -> None:
+    """INT and TERM cancel it, also where a shell had INT ignored. Raises ``CancelledError`` then."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    await coroutine
 
 
 def _watch() -> None:
     while os.read(0, 4096):
         pass
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _say(words: str) -> None:

@@ -219,8 +219,9 @@ async def _fuzzed(one: Round) -> None:
     while not any(line_is_last(cli.said) for cli in one.load.noted.read()) and time.monotonic() < until:
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.3)
-    if not rows(one.house.database, "SELECT 1 FROM process WHERE ended_at IS NULL"):
-        one.fail("G21", "the session's process has ended")
+    ended = rows(one.house.database, "SELECT CAST(body AS TEXT) AS said FROM event_log WHERE kind = 'process_ended'")
+    if any('"wanted":true' not in row["said"] for row in ended):
+        one.fail("G21", f"the session's process has ended: {ended[0]['said']}")
     answer = await one.load.people.ask("POST", f"/sessions/{session}/stop", json={"patience": 2})
     if answer.status_code != 200:
         one.fail("G21", f"after odd lines a stop was answered {answer.status_code} {answer.text[:200]}")
