@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ropewalk.cli.codes import complaint_of
 from ropewalk.cli.found import find_hub, is_alive
 from ropewalk.cli.hand import Decision
 from ropewalk.cli.relay.question import answer_of, question_of, version_of
@@ -23,7 +24,7 @@ from ropewalk.cli.table import draw, fit
 from ropewalk.cli.verbs.words import words_of
 from ropewalk.cli.which import short_ids
 from ropewalk.config import Config
-from ropewalk.errors import NotAllowed, UsageError
+from ropewalk.errors import Conflict, NotAllowed, UsageError
 from ropewalk.events import events as e
 from ropewalk.events.views import QuestionView, SessionView
 from ropewalk.protocol.answers import Allow, Deny
@@ -212,3 +213,25 @@ def test_a_hub_that_is_named_needs_its_token_and_a_dead_one_is_none() -> None:
     with subprocess.Popen(["true"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert not is_alive(child.pid) and is_alive(os.getpid())
+
+
+def test_a_start_that_two_sessions_share_is_a_slip_of_whoever_typed_it() -> None:
+    """ours: 2, with the ids to choose from; another conflict is a failure"""
+    words = "several sessions begin with 7k2f: 7k2f0, 7k2f1; give more letters"
+    complaint = complaint_of(Conflict(words, code="ambiguous"))
+    assert (complaint.code, complaint.words) == (2, f"{words}.")
+    assert complaint_of(Conflict("it runs")).code == 1
+
+
+def test_a_log_says_numbers_as_people_write_them() -> None:
+    """ours: a sum of cents is no seventeen digits long"""
+    assert "cost_usd 0.0024  " in f"{words_of(e.UsageReported(session='s', cost_usd=0.0024000000000000002))}  "
+
+
+def test_a_narrow_list_goes_without_a_column_before_its_words_get_short() -> None:
+    """ours"""
+    out = io.StringIO()
+    row = ("7k2f", "waiting for you", "a reason of some length", "a title of some length", "/home/mia/code", "$0.10")
+    draw(Screen(Look(False, False, 60, 24, False, False, False, False), out=out), (), [row], spare=(4, 5))
+    line = out.getvalue().rstrip("\n")
+    assert len(line) <= 60 and "waiting for y" in line and "/home" not in line and "a reason of s" in line, line

@@ -50,7 +50,7 @@ def complaint_of(error: RopewalkError) -> Complaint:
             return Complaint(USAGE, sentence(str(error)))
         case SessionGone():
             return _gone(error)
-        case HubError(code="port_taken"):
+        case HubError(code="port_taken" | "ambiguous"):
             return Complaint(USAGE, sentence(str(error)))
         case NotAllowed() if os.environ.get("ROPEWALK_TOKEN") and "ROPEWALK_TOKEN" not in str(error):
             return Complaint(NOT_ALLOWED, f"{sentence(str(error))} (The token is the one in ROPEWALK_TOKEN.)")

@@ -26,6 +26,9 @@ from .asking import Asking
 
 PLANS = {"fresh": "fresh", "keep-edits": "keep_edits", "keep-ask": "keep_ask", "revise": "revise", "stop": "stop"}
 
+YES = {"choice": "--choose", "plan": "--plan"}
+"""What takes the place of ``--allow``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -197,7 +200,7 @@ async def _by_hand(asking: Asking, view: QuestionView, verdict: Verdict) -> int:
     keyboard = keyboard_here(verdict.no_input)
     if keyboard is None:
         words = f"a question is open and nobody may answer it here: {view.line or view.tool} (question {view.id})."
-        complain(screen, Complaint(UNANSWERED, f"{words} Use --allow or --deny."))
+        complain(screen, Complaint(UNANSWERED, f"{words} Use {YES.get(view.asks, '--allow')} or --deny."))
         return UNANSWERED
     session = await asking.remote.get(view.session)
     desk = AtDesk(screen, keyboard, view.cwd, session.cli_version, far=not asking.found.near, edit=verdict.edit)

@@ -87,9 +87,10 @@ def _row(token: TokenView) -> tuple[str, ...]:
 
 async def token_revoke(asking: Asking, word: str) -> int:
     found = [one for one in await asking.remote.tokens() if one.id == word or (len(word) >= 4 and one.id.startswith(word))]
-    if len(found) != 1:
-        what = "no token begins" if not found else f"{len(found)} tokens begin"
-        raise NotFound(f"{what} with {word}; ropewalk token ls lists them")
+    if len(found) > 1:
+        raise UsageError(f"{len(found)} tokens begin with {word}; give more letters: ropewalk token ls lists them")
+    if not found:
+        raise NotFound(f"no token begins with {word}; ropewalk token ls lists them")
     await asking.remote.revoke(found[0].id)
     if asking.as_json:
         asking.object({"ok": True, "id": found[0].id})
