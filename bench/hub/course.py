@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.hub import measures
+from bench.hub.house import Hub
 from bench.hub.lines import write_text_lines, write_whole_lines
 from bench.hub.measures import Figures
 from bench.prepare import BUILD, FakeCli, say
@@ -60,7 +61,7 @@ class Course:
         self._rounds("asleep", min(3, size.rounds), lambda: self._asleep(whole))
 
     def _flow(self, name: str, sessions: int, corpus: Path, lines: int) -> None:
-        def measure(hub: measures.Hub) -> Figures:
+        def measure(hub: Hub) -> Figures:
             return measures.flow(hub, f"bench:stream {corpus} {lines}", lines)
 
         self._both(f"flow {name}", sessions, measure)
@@ -68,7 +69,7 @@ class Course:
     def _latency(self, name: str, sessions: int, rate: int) -> None:
         self._both(f"latency {name}", sessions, lambda hub: measures.latency(hub, rate, self.size.seconds))
 
-    def _both(self, name: str, sessions: int, measure: Callable[[measures.Hub], Figures]) -> None:
+    def _both(self, name: str, sessions: int, measure: Callable[[Hub], Figures]) -> None:
         def once() -> dict[str, Figures]:
             found = {}
             for contender in measures.CONTENDERS:

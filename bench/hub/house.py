@@ -81,6 +81,9 @@ class Hub:
         while time.monotonic() < until and any(Path(f"/proc/{pid}").exists() for pid in self.others.values()):
             time.sleep(0.02)
 
+    def prompt(self, session: str, text: str) -> None:
+        raise TypeError(f"{self.name} has no sessions")
+
     def cpu(self) -> dict[str, float]:
         return {"hub": cpu_of(self.pid), **{name: cpu_of(pid) for name, pid in self.others.items()}}
 

@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from array import array
+from functools import partial
 from typing import Any
 
 from uvloop import new_event_loop
@@ -108,7 +109,7 @@ async def listen(given: dict[str, Any]) -> None:
     for at in range(0, len(given["sessions"]), AT_ONCE):
         some = [Ear(heard, session) for session in given["sessions"][at : at + AT_ONCE]]
         for ear in some:
-            await loop.create_connection(lambda ear=ear: ear, "127.0.0.1", given["port"])
+            await loop.create_connection(partial(_same, ear), "127.0.0.1", given["port"])
         await asyncio.wait_for(asyncio.gather(*(ear.subscribed for ear in some)), 30)
         ears += some
     say({"ready": len(ears)})
@@ -116,6 +117,10 @@ async def listen(given: dict[str, Any]) -> None:
     done = loop.create_task(heard.done.wait())
     await asyncio.wait({told, done}, return_when=asyncio.FIRST_COMPLETED)
     say(heard.figures())
+
+
+def _same(ear: Ear) -> Ear:
+    return ear
 
 
 def say(words: dict[str, Any]) -> None:
