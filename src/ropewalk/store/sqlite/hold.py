@@ -19,7 +19,7 @@ from ropewalk.store.sqlite.readers import Readers
 from ropewalk.store.sqlite.sickness import Misplaced
 from ropewalk.store.sqlite.witness import Witness, read_told, taken_back
 
-CHECKPOINT_AT_REST, CHECKPOINT_MOST = 1024 * 1024, 8 * 1024 * 1024
+CHECKPOINT_AT_REST, CHECKPOINT_MOST = 1024 * 1024, 16 * 1024 * 1024
 """Bytes of log that are moved into the file when nothing else comes; and at the latest. With more, a flood would be stored a
 little quicker; but entries wait meanwhile, and a log that is overwritten syncs cheaper than one that grows."""
 COMMIT_BYTES = 32 * 1024
