@@ -65,6 +65,15 @@ async def test_a_cli_that_can_not_be_ended_is_told_too() -> None:
     assert (rungs, undead.signals) == (["input closed", "terminate", "kill"], [0, 15, 9])
 
 
+async def test_each_rung_is_told_before_it_is_taken() -> None:
+    """measured: uvloop sees a quick CLI's end before what was called soon; whoever hears of the end listens no longer."""
+    undead = Undead(gone=False)
+    told: list[tuple[str, int]] = []
+    with pytest.raises(LinkBroken):
+        await Ladder(undead, SHORT).climb(0, lambda rung: told.append((rung, len(undead.signals))))
+    assert told == [("input closed", 0), ("terminate", 1), ("kill", 2)]
+
+
 async def test_everyone_who_shares_a_climb_that_failed_is_told() -> None:
     """ours."""
     ladder = Ladder(Undead(gone=False), SHORT)

@@ -126,7 +126,7 @@ class Ladder:
     async def _end_it(self) -> None:
         await self._note()
         if not self._subject.gone.done():
-            self._tell(INPUT_CLOSED)
+            await self._tell(INPUT_CLOSED)
             self._subject.close_input()
             await self._patience()
         for rung, number, grace in (
@@ -135,7 +135,7 @@ class Ladder:
         ):
             if not self._subject.gone.done():
                 await self._note()
-                self._tell(rung)
+                await self._tell(rung)
                 self._subject.signal(number)
                 await asyncio.wait({self._subject.gone}, timeout=grace)
         if not self._subject.gone.done():
@@ -152,7 +152,7 @@ class Ladder:
     async def _end_survivors(self) -> None:
         if not await self._note():
             return
-        self._tell(SURVIVORS)
+        await self._tell(SURVIVORS)
         for number, grace in ((signal.SIGTERM, self._graces.survivors), (signal.SIGKILL, self._graces.kill)):
             if await self._ended_by(number, grace):
                 return
@@ -176,7 +176,9 @@ class Ladder:
         """In a thread: on a machine with thousands of processes a look at all of them takes tens of milliseconds."""
         return await asyncio.to_thread(self._subject.relatives.note)
 
-    def _tell(self, rung: str) -> None:
+    async def _tell(self, rung: str) -> None:
+        """Before it is taken, so that nobody hears of the end first."""
         loop = asyncio.get_running_loop()
         for listener in self._listeners:
             loop.call_soon(listener, rung)  # so that one that raises is the loop's to report and does not break the climb
+        await asyncio.sleep(0)
