@@ -169,6 +169,8 @@ def test_starting_waits_for_claude_until_it_has_answered() -> None:
     assert "asleep" in made.standing
     made.starting()
     assert tuple(made.standing) == ("starting", "waiting for claude", "")
+    made.stalled(60)
+    assert tuple(made.standing) == ("starting", "no sign since 60, longer than usual", "stop")
     made.ready()
     assert "idle" in made.standing
 

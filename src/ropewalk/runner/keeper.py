@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ropewalk.runner")
 
-DIED = End(None, "the runner died, and the CLI was ended with it; what it had said is kept")
+DIED = End(None, "the runner died, and the CLI was ended with it; what it said in its last moment may be lost")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Keeper:
             raise UsageError(f"there is a process {order.process} already; a new start needs a new id")
         for charge in self.charges.values():
             if order.claim and charge.alive and charge.about.claim == order.claim:
-                raise UsageError(f"the CLI's session {order.claim} is being run already, by process {charge.process}")
+                raise UsageError(f"already run by process {charge.process}: the CLI's session {order.claim}")
 
     async def adopt(self, frozen: Frozen) -> None:
         """Go on with a CLI that an earlier program of this process started."""

@@ -55,7 +55,7 @@ class StatusBoard:
         """A process is being started."""
         if self._process != "starting":
             self._before = self._rest
-        self._process, self._rest = "starting", Standing("starting", fit(why) or "waiting for claude", "")
+        self._process, self._rest, self._stalled = "starting", Standing("starting", fit(why) or "waiting for claude", ""), None
 
     def not_started(self) -> None:
         """Nothing came of it: it stands as before."""
@@ -248,6 +248,8 @@ class StatusBoard:
         if self._process == "up" and (there := [title for title, background in self._tasks.values() if background]):
             more = ", …" if len(there) > 1 else ""
             return Standing("background", fit(f"{count(len(there), 'task')}: {there[0] or 'without a name'}{more}"), "stop_task")
+        if self._process == "starting" and self._stalled is not None:
+            return Standing("starting", self._silent(self._stalled), "stop")
         return self._rest
 
     def _working(self) -> Standing:
@@ -259,8 +261,11 @@ class StatusBoard:
         if self._tools:
             return Standing("running_tool", self._running(), "interrupt")
         if self._stalled is not None:
-            return Standing("thinking", f"no sign since {self._clock(self._stalled)}, longer than usual", "interrupt")
+            return Standing("thinking", self._silent(self._stalled), "interrupt")
         return Standing("thinking", self._doing, "interrupt")
+
+    def _silent(self, since: float) -> str:
+        return f"no sign since {self._clock(since)}, longer than usual"
 
     def _running(self) -> str:
         tools = list(self._tools.values())
