@@ -51,8 +51,12 @@ def test_options_that_can_t_be_meant_are_refused_with_what_to_change(wrong: dict
 
 def test_options_that_belong_together_are_taken_together() -> None:
     """ours"""
-    ClientOptions(session_id=UUID, resume=UUID, fork=True).check()
-    ClientOptions(continue_last=True, fork=True, resume_at=UUID).check()
+    for together in (
+        ClientOptions(session_id=UUID, resume=UUID, fork=True),
+        ClientOptions(continue_last=True, fork=True, resume_at=UUID),
+    ):
+        together.check()
+        assert "--fork-session" in flags(together)
 
 
 @pytest.mark.parametrize(

@@ -192,10 +192,10 @@ async def test_a_listener_cut_off_that_never_reads_again_is_gone_soon(door: Door
     monkeypatch.setattr("ropewalk.servers.web.wire.FAREWELL", 0.2)
     stalled = await subscribed(door, size=1024)
     stalled.writer.transport.pause_reading()  # type: ignore[attr-defined]
-    while door.hub.ears["s-one"]:
-        door.hub.tell("s-one", "x" * 65536)
-        await asyncio.sleep(0)
     async with door.client() as client, asyncio.timeout(GUARD):
+        while door.hub.ears["s-one"]:
+            door.hub.tell("s-one", "x" * 65536)
+            await asyncio.sleep(0)
         while "ropewalk_live_sockets 0" not in (await client.get("/api/v1/metrics")).text:
             await asyncio.sleep(0.05)
     await stalled.close()
