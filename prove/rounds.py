@@ -121,7 +121,6 @@ async def _one(order: Order, blow: Blow, one: Round, *, last: bool) -> bool:
     await asyncio.gather(*asked)
     still = await load.quiet()
     tally.measure("all turns ended after", time.monotonic() - back)
-    tally.blows += 1
     load.keeps_up = False
     findings = await load.check(thorough=last)
     if still:
@@ -130,5 +129,6 @@ async def _one(order: Order, blow: Blow, one: Round, *, last: bool) -> bool:
     tally.add(findings, one.seed, counts=last or bad)
     if last or bad:
         tally.counts["reconnects"] += sum(told.connects for told in load.side.told)
+    tally.blows += 1
     order.saved()
     return bad
