@@ -11,8 +11,8 @@ DEEPEST = 30
 """Brackets, substitutions and shells inside each other."""
 
 _ODD = re.compile(
-    "[^\n\t -~\u00a1-\u00ac\u00ae-\u167f\u1681-\u180d\u180f-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufdff"
-    "\ufe10-\ufefe\uff00-\uffef\U00010000-\U000dffff]"
+    "[^\n\t -~\u00a1-\u00ac\u00ae-\u167f\u1681-\u180d\u180f-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff"
+    "\ue000-\ufdff\ufe10-\ufefe\uff00-\uffef\U00010000-\U000dffff]"
     "|[\u034f\u061c\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]"
 )
 

@@ -1,4 +1,4 @@
-"""Bash's grammar, the part of it that is understood: text in, tree out. Whatever else stands there raises Lost with the reason."""
+"""Bash's grammar, the part of it that is understood: text in, tree out. All else raises Lost with the reason."""
 
 from __future__ import annotations
 

@@ -56,3 +56,8 @@ class Script(Struct, frozen=True):
 
     parts: tuple[Part, ...]
     doubt: str = ""
+
+
+def names(text: str) -> list[str]:
+    """Names in one line, for tables."""
+    return text.split()

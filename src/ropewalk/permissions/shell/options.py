@@ -1,4 +1,4 @@
-"""A command's options told from its operands, as getopt would, with abbreviations and bundles. In doubt an option counts as given."""
+"""A command's options told from its operands, as getopt would, with abbreviations and bundles. In doubt an option is given."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ def given(words: tuple[Word, ...], known: dict[str, Option], *, leading: bool = 
         word = words[index]
         text = word.text
         if ended or not text.startswith("-") or text == "-":
-            if word.dash or word.several:
-                if not ended:
-                    out.open.append(word)
+            if (word.dash or word.several) and not ended:
+                out.open.append(word)
             if not out.operands:
                 out.first = index
                 if leading:
@@ -65,10 +64,8 @@ def _option(words: tuple[Word, ...], index: int, known: dict[str, Option], out: 
     word = words[index]
     if word.several:
         out.open.append(word)
-    if word.text in known or word.text.startswith("--"):
-        last = _long(word, known, out)
-    else:
-        last = _bundle(word, known, out)
+    is_long = word.text in known or word.text.startswith("--")
+    last = _long(word, known, out) if is_long else _bundle(word, known, out)
     if last is None or last.role not in _TAKING:
         return 0
     value = words[index + 1] if index + 1 < len(words) else None

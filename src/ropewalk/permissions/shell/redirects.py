@@ -1,4 +1,4 @@
-"""Blanks, newlines, redirects and here-documents: what stands between and beside the words. Forms that only zsh knows are doubts."""
+"""Blanks, newlines, redirects and here-documents: what stands between and beside the words. Forms of zsh are doubts."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Lost(Exception):
 
 
 class Node:
-    """A stretch of the command. ``inside``: the substitutions in its words, in order. ``doubts``: what made its reading unsure."""
+    """A stretch of the command. ``inside``: the substitutions in its words, in order. ``doubts``: why its reading is unsure."""
 
     __slots__ = ("doubts", "end", "inside", "redirects", "start", "text")
 

@@ -117,8 +117,8 @@ class Walk:
         alone = not node.words
         for name, value, text in node.assigned:
             doubt = doubt_of_assignment(name, value, alone)
-            words = (Word(name.rstrip("+")), value)
-            self.parts.append(Part("assignment", text, words, doubt=doubt, folder=_reached(folder), inner=self.wrapped))
+            pair = (Word(name.rstrip("+")), value)
+            self.parts.append(Part("assignment", text, pair, doubt=doubt, folder=_reached(folder), inner=self.wrapped))
         after: After = (folder, folder)
         if not alone:
             words = tuple(node.words)
@@ -147,23 +147,22 @@ class Walk:
         doubt = found.doubt
         if node is not None and node.doubts:
             doubt = doubt or node.doubts[0]
-        self.parts.append(
-            Part(
-                "command",
-                text,
-                words,
-                tuple(found.reads),
-                tuple(found.writes),
-                found.understood,
-                found.danger,
-                tuple(found.danger_words),
-                doubt,
-                _reached(folder),
-                inner,
-                found.wrapper,
-                found.harmless,
-            )  # fmt: skip
+        part = Part(
+            "command",
+            text,
+            words,
+            reads=tuple(found.reads),
+            writes=tuple(found.writes),
+            understood_files=found.understood,
+            danger=found.danger,
+            danger_words=tuple(found.danger_words),
+            doubt=doubt,
+            folder=_reached(folder),
+            inner=inner,
+            wrapper=found.wrapper,
+            harmless=found.harmless and not doubt,
         )
+        self.parts.append(part)
         if found.runs or found.scripts:
             self._runs(found, node, folder)
 

@@ -83,7 +83,7 @@ def _shopt(words: tuple[Word, ...]) -> Found:
 
 
 def _test(words: tuple[Word, ...]) -> Found:
-    """``[`` compares numbers by calculating them (zsh; bash only in ``[[``), and ``-v`` looks an index up: both can run commands."""
+    """``[`` compares numbers by calculating them (zsh; bash only in ``[[``), and ``-v`` an index: both can run commands."""
     for place, word in enumerate(words):
         text = word.text
         if text in _NUMERIC:
@@ -91,7 +91,7 @@ def _test(words: tuple[Word, ...]) -> Found:
             strange = next((each.text for each in beside if not _NUMBER.fullmatch(each.text)), "")
             if strange:
                 return Found(doubt=f"a comparison of numbers calculates “{strange}”, which can run commands")
-        elif text in ("-v", "-R") or (not word.exact and word.dash and word.several):
+        elif text in ("-v", "-R") or (word.dash and word.several and words[0].text != "[["):
             return Found(doubt=f"{words[0].text} with “{text}” can run commands")
     return Found(harmless=True, understood=True)
 
@@ -122,18 +122,24 @@ _CHANGES = "changes what the commands after it mean"
 PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     **dict.fromkeys(("cd", "pushd", "popd", "pwd", "dirs", ":", "true", "false", "echo", "exit", "return"), _harmless),
     **dict.fromkeys(("break", "continue", "shift", "wait", "jobs", "times", "umask", "type", "which", "whence"), _harmless),
-    **dict.fromkeys(("sleep", "seq", "basename", "dirname", "whoami", "id", "uname", "hostname", "nproc", "arch", "tty"), _harmless),
+    **dict.fromkeys(("sleep", "seq", "basename", "dirname", "whoami", "id", "uname", "hostname", "nproc", "arch", "tty"),
+        _harmless),
     **dict.fromkeys(("test", "[", "[["), _test),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
     **dict.fromkeys(("read", "unset", "mapfile", "readarray"), _names_only),
     "set": _set,
     "shopt": _shopt,
     "printf": _printf,
-    **dict.fromkeys(("eval", "trap", "fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"), _because(_EVALUATES)),
-    **dict.fromkeys(("alias", "unalias", "enable", "hash", "getopts", "vared", "zle", "zmodload", "autoload"), _because(_CHANGES)),
-    **dict.fromkeys(("setopt", "unsetopt", "emulate", "functions", "integer", "float", "private", "rehash"), _because(_CHANGES)),
-    **dict.fromkeys(("unfunction", "unhash", "disable", "zcompile", "zstyle", "compdef", "history", "compopt"), _because(_CHANGES)),
+    **dict.fromkeys(("eval", "trap", "fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"),
+        _because(_EVALUATES)),
+    **dict.fromkeys(("alias", "unalias", "enable", "hash", "getopts", "vared", "zle", "zmodload", "autoload"),
+        _because(_CHANGES)),
+    **dict.fromkeys(("setopt", "unsetopt", "emulate", "functions", "integer", "float", "private", "rehash"),
+        _because(_CHANGES)),
+    **dict.fromkeys(("unfunction", "unhash", "disable", "zcompile", "zstyle", "compdef", "history", "compopt"),
+        _because(_CHANGES)),
     **dict.fromkeys(("repeat", "foreach", "end", "noglob", "nocorrect", "always", "-", "select", "coproc", "print"), _because(
         "is read differently by other shells")),
-    **dict.fromkeys(("ulimit", "limit", "unlimit", "suspend", "logout", "caller", "disown", "bg", "fg"), _because("acts on the shell itself")),
+    **dict.fromkeys(("ulimit", "limit", "unlimit", "suspend", "logout", "caller", "disown", "bg", "fg"), _because("acts on "
+    "the shell itself")),
 }  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ropewalk.permissions.shell.distrust import odd_text
 from ropewalk.permissions.shell.found import Found
 from ropewalk.permissions.shell.model import Word
+from ropewalk.permissions.shell.program import Program
 
 _FLAGS = frozenset("ceuxl")
 
@@ -12,7 +15,7 @@ _FLAGS = frozenset("ceuxl")
 def _shell(words: tuple[Word, ...]) -> Found:
     """``bash -c '…'``, ``bash -lc '…'``; with a script, from standard input or with other options it is a doubt."""
     command = False
-    for place, word in enumerate(words[1:], 1):
+    for word in words[1:]:
         text = word.text
         if not word.exact:
             return Found(doubt=f"what {words[0].text} runs can't be told: “{text}”")
@@ -38,7 +41,7 @@ def _read(words: tuple[Word, ...]) -> Found:
     return Found(doubt=f"what {words[0].text} runs is not looked into")
 
 
-PROGRAMS = {
+PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"), _shell),
     **dict.fromkeys(("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "elvish", "xonsh", "busybox", "toybox"), _read),
 }

@@ -1,4 +1,4 @@
-"""Programs that run another: what they run is found and becomes a part of its own. What they add to it (a user, words) is said."""
+"""Programs that run another: what they run is found and becomes a part of its own. What they add to it is said."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _inner(words: tuple[Word, ...], first: int, found: Found, *, more: tuple[Wor
     return found
 
 
-def _wrapper(operands: int = 0, **spec: str) -> Look:
+def _wrapper(operands: int = 0, *, flags: str = "", values: str = "") -> Look:
     """``operands``: how many words of its own stand before the command (``timeout 5 …``)."""
-    options = _options(**spec)
+    options = _options(flags, values)
 
     def wrapped(words: tuple[Word, ...]) -> Found:
         said, found = _leading(words, options)
@@ -53,7 +53,8 @@ def _wrapper(operands: int = 0, **spec: str) -> Look:
 _ENV = _options(
     "-i -0 -v --ignore-environment --null --debug",
     "-u --unset",
-    danger={"-S --split-string": "splits its text into words of its own", "-C --chdir": "changes the folder", "-P": "changes where programs are found"},
+    danger={"-S --split-string": "splits its text into words of its own", "-C --chdir": "changes the folder", "-P": "changes "
+    "where programs are found"},
 )  # fmt: skip
 
 
@@ -191,7 +192,10 @@ PROGRAMS: dict[str, Program | Look] = {
     "exec": _exec,
     **dict.fromkeys(("sudo", "doas", "pkexec"), _sudo),
     "watch": _watch,
-    **dict.fromkeys(("parallel", "su", "runuser", "chroot", "unshare", "nsenter", "strace", "ltrace", "gdb", "lldb", "script"), _unknown),
-    **dict.fromkeys(("flock", "entr", "at", "batch", "crontab", "systemd-run", "setarch", "fakeroot", "expect", "tmux", "screen"), _unknown),
-    **dict.fromkeys(("start-stop-daemon", "run-parts", "bwrap", "firejail", "setpriv", "capsh", "dbus-run-session", "xvfb-run"), _unknown),
+    **dict.fromkeys(("parallel", "su", "runuser", "chroot", "unshare", "nsenter", "strace", "ltrace", "gdb", "lldb",
+        "script"), _unknown),
+    **dict.fromkeys(("flock", "entr", "at", "batch", "crontab", "systemd-run", "setarch", "fakeroot", "expect", "tmux",
+        "screen"), _unknown),
+    **dict.fromkeys(("start-stop-daemon", "run-parts", "bwrap", "firejail", "setpriv", "capsh", "dbus-run-session",
+        "xvfb-run"), _unknown),
 }  # fmt: skip

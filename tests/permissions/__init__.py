@@ -1,0 +1,1 @@
+"""What rules allow, and what a shell command would really do."""
