@@ -140,11 +140,12 @@ class Ours(Hub):
             self.ask("POST", f"/sessions/{session}/wake", {})
         self.wait_for("idle", self.sessions)
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        told = json.dumps(body).encode() if body is not None else None
+    def ask(self, method: str, path: str, body: Any = None, to: http.client.HTTPConnection | None = None) -> Any:
+        """``to``: over this connection instead of the one for all."""
+        told, to = json.dumps(body).encode() if body is not None else None, to or self._to
         head = {"Authorization": f"Bearer {self.token}", **({"Content-Type": "application/json"} if told else {})}
-        self._to.request(method, f"/api/v1{path}", told, head)
-        answer = self._to.getresponse()
+        to.request(method, f"/api/v1{path}", told, head)
+        answer = to.getresponse()
         heard = answer.read()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {heard[:500]!r}")
@@ -162,7 +163,8 @@ class Ours(Hub):
                 time.sleep(0.02)
 
     def prompt(self, session: str, text: str) -> None:
-        self.ask("POST", f"/sessions/{session}/prompts", {"text": text})
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as to:
+            self.ask("POST", f"/sessions/{session}/prompts", {"text": text}, to)
 
     def end(self) -> None:
         if self.process is not None:

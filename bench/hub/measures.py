@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,7 @@ def flow(hub: Hub, order: str, lines: int) -> Figures:
     """All sessions at full speed, one listener each, until every listener has heard the end of its turn."""
     with listening(hub, hub.sessions) as ears:
         before, began = hub.cpu(), time.monotonic()
-        for session in hub.sessions:
-            hub.prompt(session, order)
+        _prompt_all(hub, order)
         heard = ears.heard()
         used = hub.cpu()
     seconds, total = heard["first"] / 1e9 + heard["seconds"] - began, lines * len(hub.sessions)
@@ -64,11 +64,16 @@ def flow(hub: Hub, order: str, lines: int) -> Figures:
     }
 
 
+def _prompt_all(hub: Hub, order: str) -> None:
+    """All at once: a prompt is answered when it is stored, and one after the other they would pace the flood that they begin."""
+    with ThreadPoolExecutor(len(hub.sessions)) as people:
+        list(people.map(lambda session: hub.prompt(session, order), hub.sessions))
+
+
 def latency(hub: Hub, rate: int, seconds: float) -> Figures:
     """From the moment at which the CLI writes a line to that at which a listener has read it, in milliseconds."""
     with listening(hub, hub.sessions, timed=True) as ears:
-        for session in hub.sessions:
-            hub.prompt(session, f"bench:pace {rate} {int(rate * seconds)} text")
+        _prompt_all(hub, f"bench:pace {rate} {int(rate * seconds)} text")
         heard = ears.heard()
     wanted = int(rate * seconds) * len(hub.sessions)
     if heard["timed"] != wanted:
