@@ -15,6 +15,7 @@ from ..events.events import Event
 from ..protocol import control as c
 from ..protocol import messages as m
 from ..protocol import system as s
+from ..protocol.codec import decode
 from ..protocol.lazy import LazyMessage
 from ..protocol.messages import Message
 from ..protocol.spoken import Returned, Spoken
@@ -101,7 +102,7 @@ class Translator:
         """What this line says, in order; ``part`` numbers them. Never raises."""
         if isinstance(message, LazyMessage):
             if message.raw.startswith(DELTA):
-                return self._delta(message, line, at)
+                return self.delta(message.raw, line, at)
             message = message.message
         told = TOLD.get(type(message))
         if told is None:
@@ -120,6 +121,17 @@ class Translator:
             if parent is not None:
                 event.parent = parent
         return events
+
+    def delta(self, raw: bytes, line: int, at: float) -> list[Event]:
+        """As ``events``, for a line that begins with ``DELTA``: a piece of a block, of which nothing else has to be known."""
+        try:
+            event = delta_event(self._memory, raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self.events(decode(raw), line, at)
+        if event is None:
+            return []
+        event.session, event.process, event.line, event.at = self.session, self.process, line, at
+        return [event]
 
     def gone(self, at: float) -> list[Event]:
         """The process has ended: what it left open will not be finished. Tell these before ``process_ended``."""
@@ -153,16 +165,6 @@ class Translator:
         agents = [call for call in self._memory.calls.values() if call.tool in AGENTS]
         words = agents[0].given.get("description") if len(agents) == 1 else None  # 2.1.37 tells no tasks
         return words if isinstance(words, str) and words else agent
-
-    def _delta(self, message: LazyMessage, line: int, at: float) -> list[Event]:
-        try:
-            event = delta_event(self._memory, message.raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return self.events(message.message, line, at)
-        if event is None:
-            return []
-        event.session, event.process, event.line, event.at = self.session, self.process, line, at
-        return [event]
 
     def _stamped(self, events: list[Event], message: Message, line: int, at: float) -> list[Event]:
         parent = message.parent_tool_use_id if isinstance(message, m.Assistant | m.User | m.StreamEvent) else None

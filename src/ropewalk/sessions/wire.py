@@ -22,6 +22,7 @@ from ..store.base import Line, RowChange, Stored
 from ..transports.base import End
 from .live import Live
 from .translate import Translator
+from .translate_stream import DELTA
 
 if TYPE_CHECKING:
     from .session import Session
@@ -113,8 +114,11 @@ class Wire:
     def _delta(self, number: int, raw: bytes, now: float) -> None:
         """A piece of a block under way: told live, and kept only where that is asked for."""
         told: list[e.Event] = []
-        for message in self.connection.receive_line(raw):
-            told += self.translator.events(message, number, now)
+        if raw.startswith(DELTA) and not raw.endswith(b"\r"):
+            told = self.translator.delta(raw, number, now)  # the connection learns nothing from it
+        else:
+            for message in self.connection.receive_line(raw):
+                told += self.translator.events(message, number, now)
         if self._open_from is None:
             self._open_from = number
         durable = self._told_live(told)
@@ -159,7 +163,7 @@ class Wire:
         if any([self._session.board.heed(event) for event in live]):
             self._post_run()
             self._session.settle()
-        return [event for event in events if not isinstance(event, e.LiveEvent)]
+        return [event for event in events if not isinstance(event, e.LiveEvent)] if len(live) < len(events) else []
 
     def dropped(self, first: int, count: int, size: int, beginning: bytes, why: str) -> None:
         head = beginning[:200].decode("utf-8", "replace")

@@ -96,7 +96,8 @@ def _who(request: Request[Any, Any, Any]) -> Principal:
     return who
 
 
-def _guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+async def _guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Waits for nothing; but one that is no coroutine is run in a thread, and an interrupt would wait for the thread's turn."""
     role = handler.opt.get("role", "watch")
     if role == ANYONE:
         return
