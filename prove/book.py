@@ -39,7 +39,8 @@ class Book:
 
 
 OPENING = 5.0
-"""Seconds: while a hub ends, it removes its log from between the two looks that SQLite takes at it."""
+PASSING = ("unable to open", "disk I/O error")
+"""Seconds, and errors of our own look in them: the log is removed, or put anew, between two steps of SQLite's opening."""
 
 
 def connected(path: Path) -> sqlite3.Connection:
@@ -51,7 +52,7 @@ def connected(path: Path) -> sqlite3.Connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         except sqlite3.OperationalError as error:
             connection.close()
-            if "unable to open" not in str(error) or time.monotonic() > until:
+            if not any(words in str(error) for words in PASSING) or time.monotonic() > until:
                 raise sqlite3.OperationalError(f"{error}: {path}, beside it {_beside(path)}") from error
             time.sleep(0.02)
             continue
