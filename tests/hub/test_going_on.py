@@ -183,10 +183,10 @@ async def test_what_is_asked_before_the_process_is_found_waits_for_it(house: Hou
     monkeypatch.setattr(RunnerLink, "keys", later)
     async with house.opened() as talk:
         await looked.wait()
-        answering = asyncio.ensure_future(talk.hub.answer(MIA, question.id, c.Answer(behavior="allow")))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert not answering.done() and not await taken_over(talk, session.id)
-        found.set()
-        await answering
+        async with asyncio.TaskGroup() as group:
+            answering = group.create_task(talk.hub.answer(MIA, question.id, c.Answer(behavior="allow")))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert not answering.done() and not await taken_over(talk, session.id)
+            found.set()
         await talk.told(session.id, "turn_ended", text="Asked.")

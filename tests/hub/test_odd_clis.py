@@ -121,3 +121,15 @@ async def test_one_whose_program_can_not_be_run_is_named(house: House) -> None:
         assert failed["text"]
         assert (await talk.hub.session(MIA, session.id)).queued == 1
         assert talk.hub.world.slots.alive == 0
+
+
+async def test_one_that_ends_at_once_says_how(house: House) -> None:
+    """ours: a broken installation; its own words are the best explanation"""
+    async with driven(house, "sys.stderr.write('no such module: cli.js')\nsys.exit(3)\n") as talk:
+        session = await talk.new("hello")
+        failed = await talk.told(session.id, "failed")
+        assert failed["text"].startswith("Ended with exit code 3: no such module: cli.js, 3 times in a row")
+        kinds = [kind for kind in await talk.kinds(session.id) if kind.startswith("process_")]
+        assert kinds == ["process_started", "process_ended"] * 3
+        assert (await talk.hub.session(MIA, session.id)).queued == 1
+        await usable(talk, session.id)

@@ -20,6 +20,8 @@ START_WITHIN = 90.0
 class Greeting(Ending):
     def _greet(self, wire: Wire) -> None:
         """The first thing to say; whatever waits is handed over when it is answered."""
+        if wire.over:
+            return  # it ended at once: its end tells the rest
         options = self._session.options
         fields = {"appendSystemPrompt": options.append_system_prompt} if options.append_system_prompt else {}
         wire.connection.send_initialize(fields, lambda outcome: self._greeted(wire, outcome))

@@ -14,6 +14,7 @@ from ..errors import LinkBroken
 from ..events import events as e
 from ..store.base import Change, RowChange, Value
 from ..transports.base import End
+from .causes import process_end
 from .ending import Ending
 from .kept import Begun
 from .wire import Wire
@@ -28,7 +29,9 @@ KILLED = (None, -9, 137)
 class Mourning(Ending):
     def ended(self, wire: Wire, end: End) -> None:
         """Nothing of the process is left. Told by the link, once, after all its lines."""
-        if self._session.wire is wire:
+        if self._session.wire is wire and self._start_of is not None:  # it ended at once: first that it began is told
+            self._start_of.add_done_callback(lambda _: self.ended(wire, end))
+        elif self._session.wire is wire:
             self._mourn(wire.process, end, wire.written_keys, sure=end.code is not None, lived=wire.ready)
 
     def vanished(self, process: str, why: str) -> None:
@@ -60,9 +63,8 @@ class Mourning(Ending):
         self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if unclean else []
         self._held = self._held or (len(events) > unfinished and wanted is None)
         stderr = list(end.stderr[-20:])
-        events.append(
-            e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
-        )
+        ended = e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
+        events.append(ended)
         if session.begun.afresh:
             rows += self._forget_the_talk(events)
         changed: dict[str, Value] = {"ended_at": world.clock(), "exit_code": end.code, "why": end.why}
@@ -80,7 +82,7 @@ class Mourning(Ending):
         self._quiet.set()
         self._up.set()
         session.settle()
-        self._after(wanted, lived)
+        self._after(ended, lived)
 
     def _stored_as_gone(self, process: str, gone: asyncio.Event) -> None:
         """All of it is stored: the runner need not keep it. One that is not heard now names it at its next hello."""
@@ -88,7 +90,7 @@ class Mourning(Ending):
         with contextlib.suppress(LinkBroken):
             self._session.world.link.forget(process)
 
-    def _after(self, wanted: str | None, lived: bool) -> None:
+    def _after(self, ended: e.ProcessEnded, lived: bool) -> None:
         """What follows an end: the next prompt, another try, or a person."""
         session = self._session
         if self._held or not session.queue:
@@ -97,9 +99,8 @@ class Mourning(Ending):
             session.pump()
         elif session.row.tries >= TRIES:
             self._held = True
-            session.post(
-                [e.Failed(text=f"Claude did not start, {TRIES} times in a row; wake it when the cause is mended", code="start")]
-            )
+            words = f"{process_end(ended)}, {TRIES} times in a row before it had started; wake it when the cause is mended"
+            session.post([e.Failed(text=words, code="start")])
             session.settle()
         else:
             asyncio.get_running_loop().call_later(BETWEEN_TRIES[session.row.tries - 1], session.pump)
