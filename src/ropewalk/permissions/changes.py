@@ -1,6 +1,6 @@
-"""Policies that change what a tool gets, before it runs. Pure: input in, input out; whoever calls keeps both and judges the new one.
+"""Policies that change what a tool gets, before it runs. Pure: input in, input out; whoever calls keeps both versions.
 
-Judge the changed input, not the first one: what a person or a rule allows must be what runs.
+Rules judge what was asked: a sandbox only takes away from it, and an absolute name is the same file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def sandboxed(wrapper: tuple[str, ...]) -> Change:
 
     def wrapped(request: Request) -> dict[str, Any]:
         given, command = dict(request.input), request.input.get("command")
-        if request.tool == "Bash" and isinstance(command, str) and not command.startswith(f"{start} bash -c "):
+        # Always, also around what looks wrapped: the model could write the wrapper's own words in front of something else.
+        if request.tool == "Bash" and isinstance(command, str):
             given["command"] = f"{start} bash -c {shlex.quote(command)}"
         return given
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ..errors import UsageError
+from .request import Behavior
 from .shell import Part, taken_apart
 
 HOW = "write Bash(git diff:*) for git diff with any arguments, or Bash(npm run test) for exactly that"
@@ -23,7 +24,7 @@ class CommandPattern(Struct, frozen=True):
     """As it is written, without ``:*``."""
 
 
-def parse_command(pattern: str) -> CommandPattern:
+def parse_command(pattern: str, behavior: Behavior) -> CommandPattern:
     """Raises `UsageError` with a sentence that says how to write it."""
     prefix = pattern.endswith(":*")
     text = pattern.removesuffix(":*")
@@ -33,22 +34,25 @@ def parse_command(pattern: str) -> CommandPattern:
         raise UsageError(f"leave out blanks at the ends, tabs and line breaks: {HOW}")
     if re.search(r"(^|\s)\*$", text) or text.endswith(":"):
         raise UsageError(f"any arguments are written as :* right after the last word: {HOW}")
-    words = _plain_words(text)
+    words = _plain_words(text, prefix=prefix, allow=behavior == "allow")
     if prefix and not words:
         raise UsageError(f"before :* stands one plain command without variables, operators or wrappers such as timeout: {HOW}")
     return CommandPattern(words, prefix, text)
 
 
-def _plain_words(text: str) -> tuple[str, ...]:
-    """The words of one plain command; none where it is more than that. Raises where it can't be taken apart."""
+def _plain_words(text: str, *, prefix: bool, allow: bool) -> tuple[str, ...]:
+    """The words of one plain command; none where it is more than that. Raises where it can't be taken apart.
+
+    What a prefix does by itself need not be known, and a denial looks at a wrapper's words as they stand.
+    """
     script = taken_apart(text)
-    doubt = script.doubt or next((part.doubt for part in script.parts if part.doubt), "")
     commands = [part for part in script.parts if part.kind == "command"]
-    if len(commands) == 1 == len(script.parts) and all(word.exact for word in commands[0].words):
-        return tuple(word.text for word in commands[0].words)
+    doubt = script.doubt or next((part.doubt for part in commands if allow and not prefix), "")
     if doubt or not commands:
-        raise UsageError(f"no rule can stand for this, because of {doubt or 'no command in it'}: {HOW}")
-    return ()
+        raise UsageError(f"no rule can stand for this: {doubt or 'there is no command in it'}; {HOW}")
+    first, *others = script.parts
+    alone = first.kind == "command" and all(part.inner and not allow for part in others)
+    return tuple(word.text for word in first.words) if alone and all(word.exact for word in first.words) else ()
 
 
 def allows(pattern: CommandPattern, part: Part) -> bool:

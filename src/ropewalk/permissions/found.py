@@ -7,6 +7,8 @@ from collections.abc import Callable
 from .request import STRICT, Behavior, PartVerdict
 from .rules import Rule
 
+LONGEST = 240
+"""Characters of a reason."""
 Finder = Callable[[Behavior], Rule | None]
 
 
@@ -22,6 +24,12 @@ def judged(
         return PartVerdict(text, "ask", doubt, kind, None, tags)
     rule = find("allow")
     return by_rule(text, rule, kind, tags) if rule is not None else PartVerdict(text, "ask", otherwise, kind, None, tags)
+
+
+def one_line(because: str) -> str:
+    """A reason as it can be shown: in one line, without control characters, not endless."""
+    plain = because if because.isprintable() else "".join(char if char.isprintable() else "�" for char in because)
+    return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
 
 
 def by_rule(text: str, rule: Rule, kind: str = "", tags: tuple[str, ...] = ()) -> PartVerdict:

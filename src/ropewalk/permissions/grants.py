@@ -1,4 +1,4 @@
-"""Rules that end: by time, by count, with the turn or the session. Pure: the clock, turn and session are given; counting is a copy."""
+"""Rules that end: by time, by count, with the turn or the session. Pure: clock and turn are given; counting makes a copy."""
 
 from __future__ import annotations
 

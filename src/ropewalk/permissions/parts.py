@@ -55,7 +55,7 @@ class Judge:
             lambda behavior: self._for_command(behavior, part, denied),
             kind=part.kind,
             doubt=self._doubt(part) or (f"it {TAG}, or may: what it does with that file is not understood" if tags else ""),
-            otherwise=f"no rule matches{f', and it {part.danger}' if part.danger else ''}",
+            otherwise=f"no rule matches{f': {part.danger}' if part.danger else ''}",
             tags=tags,
         )
         return self._unasked(part, verdict) if verdict.behavior == "ask" and verdict.rule is None else verdict
@@ -70,7 +70,7 @@ class Judge:
         """Allowed without a rule of its own: what changes nothing by itself."""
         if part.doubt or verdict.tags or self._doubt(part):
             return verdict
-        if part.wrapper:
+        if part.wrapper and "/" not in part.words[0].text:
             return PartVerdict(part.text, "allow", "only runs what follows", part.kind)
         if not part.harmless or part.words[0].text not in NEUTRAL:
             return verdict
@@ -139,8 +139,10 @@ class Judge:
         return None
 
     def _reads_only(self, part: Part) -> Rule | None:
-        """A program that is understood, and only reads files that rules for Read allow."""
-        if not part.understood_files or part.writes or part.danger or not part.reads or not all(w.exact for w in part.words):
+        """A program that is understood, and only reads files that rules for Read allow. One in a folder may be any program."""
+        if not part.understood_files or part.writes or part.danger or not part.reads or "/" in part.words[0].text:
+            return None
+        if not all(word.exact for word in part.words):
             return None
         rules = []
         for path in part.reads:

@@ -86,7 +86,7 @@ def name_of(path: str, folder: str, context: Context) -> Name:
         return Name(
             path, given, None, "its name holds a control character" if whole.startswith("/") else "its folder is not known"
         )
-    if path.startswith("~") and not whole.startswith(context.home or "\0"):
+    if path.startswith("~") and not (context.home and path[1:2] in ("", "/")):
         return Name(path, given, None, f"whose folder {path.partition('/')[0]} is was not looked up")
     if context.resolved is None:
         return Name(path, given, given)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from .found import Finder, judged
+from msgspec.structs import replace
+
+from .found import LONGEST, Finder, judged, one_line
 from .hosts import site_of
 from .parts import Judge
 from .paths import joined, name_of
@@ -34,7 +36,7 @@ def needs(request: Request, home: str = "", root: str = "", folders: tuple[str, 
 
 
 def _bash_names(request: Request, home: str) -> Iterable[str]:
-    for part in _script(request).parts:
+    for part in taken_apart_once(request).parts:
         if part.folder is None:
             continue
         folder = joined(part.folder, request.cwd, home)
@@ -51,13 +53,14 @@ def decide(request: Request, rules: Rulebook | Iterable[Rule], context: Context 
     return verdict
 
 
-def _script(request: Request) -> Script:
+def taken_apart_once(request: Request) -> Script:
+    """The command's parts; the same command is taken apart once for all who ask."""
     command = request.input.get("command")
     return _taken_apart(command) if isinstance(command, str) else Script((), "no command is given")
 
 
 def _bash(request: Request, book: Rulebook, context: Context) -> Verdict:
-    script, judge = _script(request), Judge(request, book, context)
+    script, judge = taken_apart_once(request), Judge(request, book, context)
     verdicts = judge.parts(script.parts)
     whole = _whole(request, script, book, context)
     if whole is not None:
@@ -101,6 +104,7 @@ def _text(request: Request) -> str:
 
 def _joined(parts: tuple[PartVerdict, ...], whole: PartVerdict | None = None) -> Verdict:
     """The strictest of the parts, and of what holds for the whole; its reason is the first of that strictness."""
+    parts = tuple(one if _short_enough(one.because) else replace(one, because=one_line(one.because)) for one in parts)
     every = (whole, *parts) if whole is not None else parts
     behavior = strictest(one.behavior for one in every)
     telling = [one for one in every if one.behavior == behavior]
@@ -108,7 +112,7 @@ def _joined(parts: tuple[PartVerdict, ...], whole: PartVerdict | None = None) ->
     ruled = [one for one in telling if one.rule]
     first = ruled[0] if behavior == "allow" and ruled else telling[0]
     because = first.because if len(parts) < 2 or first is whole else _of_many(first, behavior, ruled)
-    return Verdict(behavior, because, parts or every, first.rule, tags)
+    return Verdict(behavior, one_line(because), parts or every, first.rule, tags)
 
 
 def _of_many(first: PartVerdict, behavior: Behavior, ruled: list[PartVerdict]) -> str:
@@ -116,6 +120,10 @@ def _of_many(first: PartVerdict, behavior: Behavior, ruled: list[PartVerdict]) -
         return f"{_short(first.text)}: {first.because}"
     names = dict.fromkeys(one.because.removeprefix("allowed by ") for one in ruled)
     return f"allowed by {', '.join(names)}" if names else first.because
+
+
+def _short_enough(because: str) -> bool:
+    return len(because) <= LONGEST and because.isprintable()
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules out of texts: our TOML file, lists in a request, the CLI's own settings (for show). Refuses to open files: text is given."""
+"""Rules out of texts: our TOML file, lists in a request, the CLI's own settings (for show). Opens no file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _off(value: Any, name: str) -> tuple[str, ...]:
 
 
 def rules_from_lists(
-    lists: Mapping[str, Any], *, source: Source = "given", made_by: str = "", scope: Scope = "everywhere", place: str = ""
+    lists: Mapping[Any, Any], *, source: Source = "given", made_by: str = "", scope: Scope = "everywhere", place: str = ""
 ) -> tuple[Rule, ...]:
     """``{"allow": […], "ask": […], "deny": […]}``. Raises `UsageError` that names every rule that is not taken."""
     if unknown := sorted(str(key) for key in lists if key not in STRICTEST_FIRST):

@@ -104,7 +104,7 @@ def _read(text: str, behavior: Behavior) -> Rule:
     _check_tool(tool, bool(bracket))
     if behavior == "allow" and tool in ONLY_PEOPLE:
         raise UsageError(f"only a person answers {tool}: no rule can allow it, only deny or ask")
-    return Rule(text, behavior, tool, _pattern(tool, rest[:-1]) if bracket else None)
+    return Rule(text, behavior, tool, _pattern(tool, rest[:-1], behavior) if bracket else None)
 
 
 def _check_tool(tool: str, patterned: bool) -> None:
@@ -118,11 +118,11 @@ def _check_tool(tool: str, patterned: bool) -> None:
         raise UsageError("it begins with the name of a tool, e.g. Bash(git diff:*), Read(src/**), WebFetch(domain:example.com)")
 
 
-def _pattern(tool: str, inside: str) -> Pattern:
+def _pattern(tool: str, inside: str, behavior: Behavior) -> Pattern:
     if not inside or inside != inside.strip():
         raise UsageError(f"write between the brackets, without blanks around it, what it is for; plain {tool} is every use of it")
     if tool == "Bash":
-        return parse_command(inside)
+        return parse_command(inside, behavior)
     if tool in READS or tool in WRITES:
         return parse_path(inside)
     if tool == "WebFetch":
