@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -272,9 +272,9 @@ class StandIn:
         self._session(session)
         return {"files": []}
 
-    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, bytes]:
+    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, AsyncIterator[bytes]]:
         self._session(session)
-        return f'../../"{session}\r\n.{form}', "text/html", b"<script>alert(1)</script>"
+        return f'../../"{session}\r\n.{form}', "text/html", _pieces(b"<script>", b"alert(1)</script>")
 
     async def search(self, who: Principal, q: str, *, session: str | None = None, limit: int = 50) -> list[v.Hit]:
         return []
@@ -323,3 +323,8 @@ class StandIn:
     def _tokens_changed(self) -> None:
         for tell in self.tells:
             tell()
+
+
+async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece

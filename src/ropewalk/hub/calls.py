@@ -5,7 +5,7 @@ Verbs take the asker first and check its role themselves: a door can't forget to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 from ..events import commands as c
@@ -102,8 +102,8 @@ class HubCalls(Protocol):
 
     async def files(self, who: Principal, session: str, q: str) -> list[str]: ...
     async def changes(self, who: Principal, session: str, *, since: str | None = None) -> dict[str, Any]: ...
-    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, bytes]:
-        """(file name, content type, bytes); ``form``: jsonl, json or md."""
+    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, AsyncIterator[bytes]]:
+        """(file name, content type, its pieces); ``form``: jsonl, json or md."""
 
     async def search(self, who: Principal, q: str, *, session: str | None = None, limit: int = 50) -> list[v.Hit]: ...
     async def usage(self, who: Principal, *, by: str = "day", since: float | None = None) -> list[v.UsageRow]: ...

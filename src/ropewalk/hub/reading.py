@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 import msgspec
@@ -225,7 +226,7 @@ class Reading:
                     files.setdefault(path, []).append({"seq": seq, "tool": event["tool"], "input": event["input"]})
         return {"files": [{"path": path, "edits": edits} for path, edits in files.items()]}
 
-    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, bytes]:
+    async def export(self, who: Principal, session: str, form: str) -> tuple[str, str, AsyncIterator[bytes]]:
         allow(who, "watch")
         view = await self.session(who, session)
         return await exported(self.store, view, form)

@@ -108,11 +108,11 @@ async def list_changes(hub: Hub, who: Who, session: Name, since: Maybe = None) -
 @get(f"{SESSION}/export", role="watch", answers=(str, "application/octet-stream"))
 async def export(
     hub: Hub, who: Who, session: Name, form: Annotated[Literal["jsonl", "json", "md"], QueryParameter(name="format")] = "md"
-) -> Response[bytes]:
+) -> Stream:
     """The whole session as one file."""
-    name, _, found = await hub.export(who, session, form)
+    name, _, pieces = await hub.export(who, session, form)
     attachment = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-    return Response(found, media_type="application/octet-stream", headers={"Content-Disposition": attachment})
+    return Stream(pieces, media_type="application/octet-stream", headers={"Content-Disposition": attachment})
 
 
 WATCHING = [list_events, stream_events, list_lines, list_commands, find_files, list_changes, export]
