@@ -20,6 +20,7 @@ from .feed import LISTED, Feed
 from .once import Once
 from .reading import LOCAL, allow
 from .shown import token_values
+from .sweep import Sweep
 from .verbs import Verbs
 from .watch import Watch
 
@@ -60,6 +61,7 @@ class Hub(Verbs):
         self.once = Once(world.store, world.clock, world.tasks)
         self.started_at = world.clock()
         self._watch = Watch(roster, claude)
+        self._sweep = Sweep(world.store, world.config, world.clock, world.tasks)
         self._token_listeners: list[Callable[[], None]] = []
         self._sick: Health | None = None
         self._runner_since = world.clock()
@@ -70,6 +72,7 @@ class Hub(Verbs):
         await self.once.forget_unfinished()
         self.world.tasks.start(self.roster.recover())
         self.world.tasks.start(self._watch.run())
+        self.world.tasks.start(self._sweep.run())
         return self
 
     async def __aexit__(self, *exc: object) -> None:
