@@ -322,3 +322,14 @@ async def test_a_prompt_that_the_killed_cli_never_noted_is_named(house: House, t
     warned = await talk.told(session.id, "warning", code="prompt_not_known")
     assert warned["prompt"] == lost
     assert house.prompts_heard().count(lost) == 1
+
+
+async def test_a_prompt_takes_a_session_out_of_the_archive(house: House, talk: Talk) -> None:
+    """ours: nothing runs out of sight; an event says who brought it back"""
+    session = await talk.new()
+    await talk.hub.change(MIA, session.id, c.ChangeSession(archived=True))
+    await talk.prompt(session.id, "hello")
+    await talk.turns(session.id, 1)
+    assert not (await talk.hub.session(MIA, session.id)).archived
+    back = [event for event in await talk.events(session.id) if event["kind"] == "session_changed" and "archived" in event]
+    assert [(event["archived"], event["by"]) for event in back] == [(True, "Mia"), (False, "Mia")]

@@ -39,7 +39,11 @@ class Prompts:
         """Stored when this returns; handed over when its time comes. ``beside``: rows that go in with it, by its id."""
         session = self._session
         row, event, changes = self.made(who, command)
-        await session.wish([event], [*changes, *beside(row.id)])
+        events: list[e.Event] = [event]
+        if session.row.archived:  # it would run out of everybody's sight
+            events.insert(0, e.SessionChanged(archived=False, by=who.name))
+            changes.append(session.change(archived=False))
+        await session.wish(events, [*changes, *beside(row.id)])
         self.begin(row)
         return row
 
