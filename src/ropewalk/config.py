@@ -127,7 +127,8 @@ def _from_file(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} can't be read: {error}; mend it or move it away") from None
+        reason = error.strerror if isinstance(error, OSError) else error  # str(error) names the path again
+        raise UsageError(f"{path} can't be read: {reason}; mend it or move it away") from None
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -255,3 +255,11 @@ def test_without_an_address_remote_says_what_to_set(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("ROPEWALK_URL", "http://127.0.0.1:7")
     monkeypatch.setenv("ROPEWALK_TOKEN", "key")
     assert (Remote().where.url, Remote().where.token) == ("http://127.0.0.1:7", "key")
+
+
+def test_without_a_token_remote_says_where_one_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ours: an empty one is none; no header without words goes out"""
+    monkeypatch.delenv("ROPEWALK_TOKEN", raising=False)
+    for token in ("", None):
+        with pytest.raises(NotAllowed, match="ropewalk token new"):
+            Remote("http://127.0.0.1:7", token)

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from ..errors import Conflict, HubUnreachable, RequestFailed, TurnFailed
+from ..errors import Conflict, HubUnreachable, NotAllowed, RequestFailed, TurnFailed
 from ..events import commands as c
 from ..events import views as v
 from ..events.events import Event, PromptFailed, PromptLost, PromptWithdrawn, TurnEnded
@@ -56,6 +56,8 @@ class Remote:
         url, token = url or os.environ.get("ROPEWALK_URL"), token or os.environ.get("ROPEWALK_TOKEN")
         if not url:
             raise HubUnreachable("no hub is named; give its address, or set ROPEWALK_URL and ROPEWALK_TOKEN")
+        if not token and find is None:
+            raise NotAllowed("no token is given; name it, or set ROPEWALK_TOKEN (`ropewalk token new` makes one)")
         self.where = Where(url, token or "", find)
         self.on_link = on_link
         self._patience, self._tls = patience, tls
