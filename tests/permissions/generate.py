@@ -116,7 +116,6 @@ WRAPPERS = (
     "!",
     "timeout -k 1 5",
     "stdbuf -oL",
-    "env -i",
 )
 
 

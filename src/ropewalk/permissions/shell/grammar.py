@@ -18,9 +18,9 @@ _DESCRIPTOR = re.compile(r"(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})(?=[<>])")
 _NEVER: frozenset[str] = frozenset()
 
 
-def tree_of(text: str, depth: int = 0) -> Listing:
-    """The whole text as a list of commands; raises Lost."""
-    grammar = Grammar(text, depth)
+def tree_of(text: str, depth: int = 0, begins: set[int] | None = None) -> Listing:
+    """The whole text as a list of commands; raises Lost. ``begins`` is filled with where they begin."""
+    grammar = Grammar(text, depth, begins=begins)
     listing = grammar.listing(_NEVER)
     if grammar.pos < grammar.end:
         raise Lost(f"an unexpected “{text[grammar.pos]}”", grammar.pos)
@@ -90,6 +90,7 @@ class Grammar(Redirects):
         start, negated, bare = self.pos, False, True
         while (opener := _OPENER.match(self.text, self.pos)) is not None and opener.group() in ("time", "!"):
             bare = False
+            self.begins.add(self.base + self.pos)
             negated ^= opener.group() == "!"
             self.pos = opener.end()
             self.blanks()
@@ -319,6 +320,8 @@ class Grammar(Redirects):
         if node.end == node.start:
             raise Lost("a command is missing", self.pos)
         node.text = self.text[node.start : node.end]
+        if node.spans:
+            self.begins.add(self.base + node.spans[0][0])
         self.node = outer
         return node
 

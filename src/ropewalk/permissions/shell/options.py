@@ -64,7 +64,7 @@ def _option(words: tuple[Word, ...], index: int, known: dict[str, Option], out: 
     word = words[index]
     if word.several:
         out.open.append(word)
-    is_long = word.text in known or word.text.startswith("--")
+    is_long = word.text.startswith("--") or word.text.partition("=")[0] in known
     last = _long(word, known, out) if is_long else _bundle(word, known, out)
     if last is None or last.role not in _TAKING:
         return 0

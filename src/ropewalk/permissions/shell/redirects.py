@@ -16,8 +16,8 @@ _DELIMITER = re.compile(r"""([A-Za-z0-9_.!+%@-]+)|'([^'\n]*)'|"([^"\n\\$`]*)"|\\
 class Redirects(Words):
     """Reads redirects; here-documents wait in ``pending`` for the next newline."""
 
-    def __init__(self, text: str, depth: int = 0) -> None:
-        super().__init__(text, depth)
+    def __init__(self, text: str, depth: int = 0, base: int = 0, begins: set[int] | None = None) -> None:
+        super().__init__(text, depth, base, begins)
         self.pending: list[tuple[Redirect, str, bool, bool, Node]] = []
 
     def blanks(self) -> None:
@@ -86,7 +86,7 @@ class Redirects(Words):
             body_end = self._past_mark(mark, tabs)
             redirect.body = self.text[start:body_end]
             if not quoted:
-                self._inside_body(redirect, node)
+                self._inside_body(redirect, node, start)
 
     def _past_mark(self, mark: str, tabs: bool) -> int:
         """Moves behind the line that is the mark; gives where that line begins."""
@@ -101,11 +101,11 @@ class Redirects(Words):
             pos = end + 1
         raise Lost("a here-document does not end", self.pos)
 
-    def _inside_body(self, redirect: Redirect, node: Node) -> None:
+    def _inside_body(self, redirect: Redirect, node: Node, start: int) -> None:
         body = redirect.body or ""
         if "\\\n" in body:
             redirect.doubt = "a line is broken inside a here-document"
-        reader = type(self)(body, self.depth)
+        reader = type(self)(body, self.depth, self.base + start, self.begins)
         reader.node = Node(0)
         spelling = _Spelling(value=False)
         spelling.quoted = True

@@ -9,6 +9,7 @@ from ropewalk.permissions.shell.found import Found, Run
 from ropewalk.permissions.shell.grammar import tree_of
 from ropewalk.permissions.shell.model import Part, Word
 from ropewalk.permissions.shell.programs import found_of
+from ropewalk.permissions.shell.second import disagrees
 from ropewalk.permissions.shell.targets import redirect_part
 from ropewalk.permissions.shell.tree import Compound, Listing, Lost, Node, Pipeline, Simple
 
@@ -132,6 +133,9 @@ class Walk:
 
     def _after(self, words: tuple[Word, ...], folder: Folder) -> After:
         name = words[0].text
+        while name in ("command", "builtin", "-p", "--") and len(words) > 1:
+            words = words[1:]
+            name = words[0].text
         if name in _MOVE:
             return after_cd(words, folder), folder
         if name in _LEAVE:
@@ -186,8 +190,11 @@ class Walk:
     def _script(self, script: str, folder: Folder) -> None:
         """``sh -c '…'``: a command of its own; what can't be read of it is a doubt about that part."""
         walk = Walk(self.depth, wrapped=True)
+        begins: set[int] = set()
         try:
-            walk.listing(tree_of(script, self.depth), folder)
+            walk.listing(tree_of(script, self.depth, begins), folder)
+            if problem := disagrees(script, begins):
+                raise Lost(problem)
         except Lost as lost:
             walk.parts.append(Part("command", script, doubt=lost.reason, folder=_reached(folder), inner=True))
         self.parts.extend(walk.parts)

@@ -23,12 +23,16 @@ _DOLLAR_ALONE = frozenset(" \t\n;&|()<>\"'|)/\\.,%]}-")
 
 
 class Words:
-    """A place in a text, and the reading of words from there. ``node`` collects what is found inside them."""
+    """A place in a text, and the reading of words from there. ``node`` collects what is found inside them.
 
-    def __init__(self, text: str, depth: int = 0) -> None:
+    ``begins`` collects where commands begin, counted from the start of the whole command; this text stands at ``base`` of it.
+    """
+
+    def __init__(self, text: str, depth: int = 0, base: int = 0, begins: set[int] | None = None) -> None:
         self.text, self.end = text, len(text)
         self.pos = 0
-        self.depth = depth
+        self.depth, self.base = depth, base
+        self.begins: set[int] = set() if begins is None else begins
         self.node = Node(0)
 
     def listing(self, stops: frozenset[str]) -> Listing:
@@ -280,7 +284,7 @@ class Words:
         content = self.text[start + 1 : close]
         if "\\" in content or "<<" in content:
             raise Lost("a backslash or a here-document between backticks: shells disagree on it", start)
-        reader = type(self)(content, self.depth + 1)
+        reader = type(self)(content, self.depth + 1, self.base + start + 1, self.begins)
         reader._deeper()
         body = reader.listing(frozenset())
         if reader.pos < reader.end:
