@@ -178,12 +178,13 @@ class Judge:
 
 def _names_in(part: Part) -> Iterator[str]:
     """What could be the name of a file in a command's words: each word, and its pieces after ``=``, ``@``, ``:``, ``-x``."""
-    for word in part.words:
+    for at, word in enumerate(part.words):
         text = word.text
-        if not text:
+        if not text or (at == 0 and "/" not in text and "." not in text):
             continue
-        yield text
-        if text[0] == "-" and len(text) > 2:
+        if text[0] != "-":
+            yield text
+        elif text[1:2] != "-" and len(text) > 2:
             yield text[2:]
         if not text.isalnum():
             yield from (piece for piece in _PIECES.split(text)[1:] if piece)

@@ -14,6 +14,7 @@ from .paths import Anchor, Name, PathPattern, bases, below
 from .request import Context
 from .rules import Rule
 
+Chunk = tuple[re.Pattern[str], list[Rule]]
 TOGETHER = 16
 """Rules in one expression: the built-in ones fill the first, so that it is compiled once for all rule sets."""
 
@@ -29,7 +30,8 @@ class PathSet:
 
     def __init__(self, rules: Iterable[Rule], *, wide: bool) -> None:
         self._wide = wide
-        self._by_anchor: dict[Anchor, list[tuple[re.Pattern[str], list[Rule]]]] = {}
+        self._by_anchor: dict[Anchor, list[Chunk]] = {}
+        self._last: tuple[str, Context | None, list[tuple[str, list[Chunk]]]] = ("", None, [])
         sorted_in: dict[Anchor, list[Rule]] = {}
         for rule in rules:
             if isinstance(rule.pattern, PathPattern):
@@ -40,7 +42,7 @@ class PathSet:
     def __bool__(self) -> bool:
         return bool(self._by_anchor)
 
-    def _chunk(self, rules: list[Rule]) -> tuple[re.Pattern[str], list[Rule]]:
+    def _chunk(self, rules: list[Rule]) -> Chunk:
         return _expression(tuple(_glob(rule) for rule in rules), self._wide), rules
 
     def one_name(self, name: str, cwd: str, context: Context) -> list[Rule]:
@@ -48,21 +50,25 @@ class PathSet:
         found: list[Rule] = []
         if self._wide:
             name = name.lower()
-        for anchor, chunks in self._by_anchor.items():
-            for base in bases(anchor, cwd, context):
-                rest = below(name, base.lower() if self._wide else base)
-                if rest is not None:
-                    found += self._matching(chunks, rest)
+        for base, chunks in self._begun(cwd, context):
+            rest = below(name, base)
+            if rest is not None:
+                for together, rules in chunks:
+                    if together.fullmatch(rest):
+                        found += [rule for rule in rules if _expression((_glob(rule),), self._wide).fullmatch(rest)]
         return found
 
-    def _matching(self, chunks: list[tuple[re.Pattern[str], list[Rule]]], rest: str) -> list[Rule]:
-        return [
-            rule
-            for together, rules in chunks
-            if together.fullmatch(rest)
-            for rule in rules
-            if _expression((_glob(rule),), self._wide).fullmatch(rest)
-        ]
+    def _begun(self, cwd: str, context: Context) -> list[tuple[str, list[Chunk]]]:
+        """Where the rules begin in this folder; kept for the next name, which is mostly of the same request."""
+        seen_cwd, seen, begun = self._last
+        if seen is not context or seen_cwd != cwd:
+            begun = [
+                (base.lower() if self._wide else base, chunks)
+                for anchor, chunks in self._by_anchor.items()
+                for base in bases(anchor, cwd, context)
+            ]
+            self._last = (cwd, context, begun)
+        return begun
 
     def either(self, name: Name, cwd: str, context: Context) -> list[Rule]:
         """For deny and ask: rules that match one of the file's names."""
@@ -95,5 +101,7 @@ def _glob(rule: Rule) -> str:
 
 def least(rules: Sequence[Rule], cwd: str, session: str) -> Rule | None:
     """The one of several matching rules that is named as the reason: always the same, in whatever order they come."""
+    if not rules:
+        return None
     in_scope = [rule for rule in rules if rule.in_scope(cwd, session)]
     return min(in_scope, key=lambda rule: (rule.text, rule.id, rule.made_by)) if in_scope else None
