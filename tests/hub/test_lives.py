@@ -333,3 +333,20 @@ async def test_a_prompt_takes_a_session_out_of_the_archive(house: House, talk: T
     assert not (await talk.hub.session(MIA, session.id)).archived
     back = [event for event in await talk.events(session.id) if event["kind"] == "session_changed" and "archived" in event]
     assert [(event["archived"], event["by"]) for event in back] == [(True, "Mia"), (False, "Mia")]
+
+
+async def test_a_sleeping_session_says_the_same_of_itself_after_a_restart(house: House) -> None:
+    """ours: how it stands, why, and what it meant to do"""
+    house.variables["ROPEWALK_SIM_VERSION"] = "2.1.62"  # later ones have other tools for it
+    todos = [{"content": "Sew", "status": "in_progress", "activeForm": "Sewing"}]
+    house.rule("work", {"todos": todos}, {"tool": "Write", "input": {"file_path": "{cwd}/a", "content": "a"}, "ask": False})
+    async with house.opened() as talk:
+        session = (await talk.new("work")).id
+        await talk.turns(session, 1)
+        await talk.hub.stop(MIA, session, c.Stop(patience=5))
+        before = await talk.hub.snapshot(MIA, session)
+    assert before.todos
+    async with house.opened() as talk:
+        after = await talk.hub.snapshot(MIA, session)
+        assert (after.session.status, after.session.why, after.todos) == (before.session.status, before.session.why, before.todos)
+        assert after.last_seq == before.last_seq

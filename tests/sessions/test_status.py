@@ -216,3 +216,17 @@ def test_a_session_at_rest_with_work_in_the_background_says_so() -> None:
             if not seen or seen[-1] != made.standing.status:
                 seen.append(made.standing.status)
         assert "background" in seen and seen[-1] == "idle", (name, seen)
+
+
+def test_a_board_that_heeded_only_the_last_events_takes_the_rows_word_for_why() -> None:
+    """ours: after a reload the files of the last turn are not counted again"""
+    made = after(TURN, e.TurnEnded(turn=1, cost_usd=0.05))
+    made.stood("idle", "Done: 2 files, $0.05")
+    assert made.standing.why == "Done: 2 files, $0.05"
+    made.stood("failed", "of another time")
+    assert made.standing.why == "Done: 2 files, $0.05"
+    made.heed(TURN)
+    made.stood("idle", "of before")
+    assert made.standing.status == "thinking"
+    made.heed(e.TurnEnded(turn=1))
+    assert made.standing.why == "Done"

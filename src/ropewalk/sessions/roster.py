@@ -66,7 +66,7 @@ class Roster:
         questions = await store.find(QuestionRow, {"session": session, "state": "open"})
         questions += await store.find(QuestionRow, {"session": session, "state": "answered", "delivered_at": None}, limit=50)
         loaded = Session(self.world, row, prompts, questions)
-        last = await store.last_events(session, 30, kinds=STANDING)
+        last = await store.last_events(session, 60, kinds=STANDING)
         loaded.restored([body for _, body in last])
         self.add(loaded)
         if row.process is not None:

@@ -75,6 +75,9 @@ class Session:
             self.board.heed(event)
             if isinstance(event, e.TurnStarted):
                 self.known.turn = event.turn
+            elif isinstance(event, e.TodosChanged) and event.parent is None:
+                self.known.todos = event.todos
+        self.board.stood(self.row.status, self.row.why)
 
     # -- the one way in to the store
 
@@ -410,8 +413,8 @@ class Session:
 _events = msgspec.json.Decoder(e.AnyEvent)
 
 STANDING = ("session_created", "process_started", "process_ended", "turn_started", "turn_ended", "failed", "stop_rung",
-            "rate_limit_changed", "link_lost", "link_restored", "prompt_lost", "prompt_failed")  # fmt: skip
-"""Kinds of events that say how a session stands."""
+            "rate_limit_changed", "link_lost", "link_restored", "prompt_lost", "prompt_failed", "todos_changed")  # fmt: skip
+"""Kinds of events that say how a session stands, and what it means to do."""
 
 FREES = frozenset({e.PromptWithdrawn, e.QuestionClosed})
 """Kinds of events that end what kept the next prompt waiting, without the end of a turn."""

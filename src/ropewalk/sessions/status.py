@@ -67,6 +67,11 @@ class StatusBoard:
         if self._process != "up":
             self._process, self._rest = "up", READY
 
+    def stood(self, status: str, why: str) -> None:
+        """What its row kept, after its last events were heeded: where they say the same of it, the row knows it better."""
+        if why and self.standing == self._rest and self._rest.status == status:
+            self._rest = self._rest._replace(why=why)
+
     def questions(self, count: int, line: str = "") -> None:
         """How many questions are open, and the oldest one in a line (``QuestionView.line``)."""
         self._questions, self._question = count, line
