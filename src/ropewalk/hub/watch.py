@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import structlog
+
 from ..sessions.roster import Roster
 from ..sessions.session import Session
 from .claude import Claude
@@ -14,6 +16,8 @@ LATE = 3.0
 
 SILENT = ("starting", "thinking")
 """States in which a CLI should give a sign now and then. A tool, a person, a limit or background work may take all night."""
+
+log = structlog.get_logger("ropewalk.hub")
 
 
 class Watch:
@@ -35,6 +39,7 @@ class Watch:
     async def _look(self) -> None:
         """One that was missing is there: what waited for it goes on. What failed for another cause waits for a person."""
         if await self._claude.look():
+            log.info("claude found", version=self._claude.words)
             for session in list(self._roster.awake.values()):
                 if session.board.standing.fix == "install_claude" and session.queue:
                     session.life.wanted_again()
