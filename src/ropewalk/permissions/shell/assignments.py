@@ -28,7 +28,7 @@ def doubt_of_assignment(name: str, value: Word, alone: bool) -> str:
     if name.endswith("+"):
         return f"{name}= adds to a variable: what it holds then is not known"
     if name in _HARMLESS or name.startswith("LC_"):
-        return "" if _PLAIN.fullmatch(value.text) or not value.exact else f"an unusual value for {name}"
+        return "" if value.exact and _PLAIN.fullmatch(value.text) else f"an unusual value for {name}"
     if alone and is_private(name):
         return ""
     return f"setting {name} could change what the programs after it do"

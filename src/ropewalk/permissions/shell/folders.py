@@ -28,7 +28,7 @@ def joined(folder: Folder, target: str) -> Folder:
 
 def after_cd(words: tuple[Word, ...], folder: Folder) -> Folder:
     """``cd``, ``pushd``: where a success leads; None when that can't be told (``cd``, ``cd -``, ``cd $x``, ``cd ~``)."""
-    operands = [word for word in words[1:] if word.text not in ("--", "-L", "-q", "-n", "-e")]
+    operands = [word for word in words[1:] if word.text not in ("--", "-L")]
     if len(operands) != 1 or not operands[0].exact:
         return None
     target = operands[0].text

@@ -29,6 +29,8 @@ class Program(Struct, frozen=True):
     risky: bool = False
     """One of its options is dangerous: a word that could be an option is then dangerous too."""
     harmless: bool = False
+    closed: bool = False
+    """All of its options are described: another one is not harmless only because nobody knows it."""
 
 
 def program(
@@ -57,7 +59,8 @@ def program(
         options.update({name: Option(name, "danger", why) for name in names.split()})
     for names, why in (danger_values or {}).items():
         options.update({name: Option(name, "danger value", why) for name in names.split()})
-    return Program(options, operands, also, bool(writes or danger or danger_values), harmless)
+    risky = bool(writes or danger or danger_values)
+    return Program(options, operands, also, risky, harmless, closed=risky and bool(flags))
 
 
 def look(words: tuple[Word, ...], described: Program, start: int = 1) -> Found:
@@ -71,6 +74,8 @@ def look(words: tuple[Word, ...], described: Program, start: int = 1) -> Found:
     if described.risky and said.open:
         text = said.open[0].text
         found.dangerous(f"“{text}” could be an option, and some options of this program write or run something", text)
+    if described.closed and said.unknown:
+        found.dangerous(f"{said.unknown[0]} is an option that nobody described", said.unknown[0])
     _operands(described.operands, said, found)
     if described.also is not None:
         described.also(words, said, found)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ropewalk.permissions.shell.assignments import doubt_of_assignment
-from ropewalk.permissions.shell.distrust import DEEPEST
+from ropewalk.permissions.shell.crude import found_words
+from ropewalk.permissions.shell.distrust import DEEPEST, odd_text
 from ropewalk.permissions.shell.folders import NEVER, After, Folder, after_cd, either
 from ropewalk.permissions.shell.found import Found, Run
 from ropewalk.permissions.shell.grammar import tree_of
@@ -13,7 +14,7 @@ from ropewalk.permissions.shell.second import disagrees
 from ropewalk.permissions.shell.targets import redirect_part
 from ropewalk.permissions.shell.tree import Compound, Listing, Lost, Node, Pipeline, Simple
 
-_LEAVE = frozenset({"exit", "return", "break", "continue"})
+_JUMP = frozenset({"break", "continue"})
 _MOVE = frozenset({"cd", "pushd", "chdir"})
 _LOOPS = frozenset({"for", "while", "until"})
 
@@ -25,6 +26,8 @@ class Walk:
         self.parts: list[Part] = []
         self.depth, self.wrapped = depth, wrapped
         self.functions: set[str] = set()
+        self.jumps: list[Folder] = []
+        """Where the shell was when it left a loop by break or continue."""
 
     def listing(self, listing: Listing, folder: Folder) -> After:
         ok = failed = folder
@@ -87,8 +90,8 @@ class Walk:
         """The second time round begins where the first ended."""
         if node.word == "for":
             self._loop_variable(node)
-        marked = len(self.parts)
-        if self._through(node, folder) != folder:
+        marked, jumped = len(self.parts), len(self.jumps)
+        if self._through(node, folder) != folder or any(where != folder for where in self.jumps[jumped:]):
             del self.parts[marked:]
             self._through(node, None)
             return None, None
@@ -138,8 +141,10 @@ class Walk:
             name = words[0].text
         if name in _MOVE:
             return after_cd(words, folder), folder
-        if name in _LEAVE:
+        if name == "exit" and (len(words) == 1 or (len(words) == 2 and words[1].exact)):
             return NEVER, NEVER
+        if name in _JUMP:
+            self.jumps.append(folder)
         if name == "popd":
             return None, folder
         return folder, folder
@@ -193,10 +198,11 @@ class Walk:
         begins: set[int] = set()
         try:
             walk.listing(tree_of(script, self.depth, begins), folder)
-            if problem := disagrees(script, begins):
+            if problem := odd_text(script) or disagrees(script, begins):
                 raise Lost(problem)
         except Lost as lost:
             walk.parts.append(Part("command", script, doubt=lost.reason, folder=_reached(folder), inner=True))
+            walk.parts.extend(found_words(script, lost.reason))
         self.parts.extend(walk.parts)
 
     def _beside(self, node: Node, folder: Folder) -> None:

@@ -53,6 +53,8 @@ def found_of(words: tuple[Word, ...]) -> Found:
     first = words[0]
     if not first.exact:
         return Found(doubt=f"which program “{first.text}” is can't be told")
+    if first.text.startswith(("-", "+")):
+        return Found(doubt=f"“{first.text}” is an option, not a program")
     known = KNOWN.get(first.text)
     if known is None:
         known = KNOWN.get(_plain_name(first.text))

@@ -18,9 +18,31 @@ _SHOPT = frozenset({"-s", "-u", "-q", "globstar", "nullglob", "dotglob", "failgl
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONVERSION = re.compile(r"%[-+ #0']*[0-9*]*(?:\.[0-9*]*)?[hlLjzt]*(.|\()", re.S)
 
+_EVALUATES = "runs what its words say, as a command"
+
 
 def _harmless(words: tuple[Word, ...]) -> Found:
     return Found(harmless=True, understood=True)
+
+
+def _numbers(words: tuple[Word, ...]) -> Found:
+    """zsh calculates what these are given."""
+    strange = next((word.text for word in words[1:] if not _NUMBER.fullmatch(word.text)), "")
+    if strange:
+        return Found(doubt=f"{words[0].text} calculates “{strange}”, which can run commands in zsh")
+    return Found(harmless=True, understood=True)
+
+
+def _alone(words: tuple[Word, ...]) -> Found:
+    if len(words) > 1 and any(not word.exact or word.text.startswith("-") for word in words[1:]):
+        return Found(doubt=f"{words[0].text} {words[1].text} is not looked into")
+    return Found(harmless=True, understood=True)
+
+
+def _text(words: tuple[Word, ...]) -> Found:
+    """It is looked into all the same, for rules that deny."""
+    text = " ".join(word.text for word in (words[1:] if words[0].text == "eval" else words[1:2]))
+    return Found(doubt=f"{words[0].text} {_EVALUATES}", scripts=[text] if text else [])
 
 
 def _because(why: str) -> Callable[[tuple[Word, ...]], Found]:
@@ -32,6 +54,8 @@ def _because(why: str) -> Callable[[tuple[Word, ...]], Found]:
 
 def _declare(words: tuple[Word, ...]) -> Found:
     """``export A=b``: as ``A=b`` before a command, and for everything after it."""
+    if len(words) == 1 or words[1].text == "-p":
+        return Found(reads=["/proc/self/environ"], understood=True)
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if word.text in ("-r", "-x", "-g", "--"):
@@ -54,6 +78,8 @@ def _names_only(words: tuple[Word, ...]) -> Found:
     for word in words[1:]:
         if skip:
             skip = False
+            if not word.exact or "[" in word.text:
+                return Found(doubt=f"{words[0].text} with “{word.text}” can run commands in zsh")
             continue
         text = word.text
         if text.startswith("-") and word.exact:
@@ -67,6 +93,8 @@ def _names_only(words: tuple[Word, ...]) -> Found:
 
 
 def _set(words: tuple[Word, ...]) -> Found:
+    if len(words) == 1:
+        return Found(reads=["/proc/self/environ"], understood=True)
     for word in words[1:]:
         if word.text in ("--", "-"):
             break
@@ -104,6 +132,8 @@ def _printf(words: tuple[Word, ...]) -> Found:
         return Found(doubt="printf -v sets a variable")
     if not form.exact:
         return Found(doubt="what printf does depends on its format, which is not known")
+    if "*" in form.text:
+        return Found(doubt="printf calculates a width, which can run commands in zsh")
     kinds = set(_CONVERSION.findall(form.text))
     if not kinds <= set("sbcq%"):
         strange = next((word.text for word in words[2:] if not _NUMBER.fullmatch(word.text)), "")
@@ -112,17 +142,14 @@ def _printf(words: tuple[Word, ...]) -> Found:
     return Found(harmless=True, understood=True)
 
 
-def _type(words: tuple[Word, ...]) -> Found:
-    return Found(harmless=True, understood=True)
-
-
-_EVALUATES = "runs what its words say, as a command"
 _CHANGES = "changes what the commands after it mean"
 
 PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
-    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "dirs", ":", "true", "false", "echo", "exit", "return"), _harmless),
-    **dict.fromkeys(("break", "continue", "shift", "wait", "jobs", "times", "umask", "type", "which", "whence"), _harmless),
-    **dict.fromkeys(("sleep", "seq", "basename", "dirname", "whoami", "id", "uname", "hostname", "nproc", "arch", "tty"),
+    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "dirs", ":", "true", "false", "echo"), _harmless),
+    **dict.fromkeys(("times", "umask", "type", "which", "whence"), _harmless),
+    **dict.fromkeys(("break", "continue", "shift", "exit", "return"), _numbers),
+    **dict.fromkeys(("wait", "jobs", "hostname"), _alone),
+    **dict.fromkeys(("sleep", "seq", "basename", "dirname", "whoami", "id", "uname", "nproc", "arch", "tty"),
         _harmless),
     **dict.fromkeys(("test", "[", "[["), _test),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
@@ -130,7 +157,8 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     "set": _set,
     "shopt": _shopt,
     "printf": _printf,
-    **dict.fromkeys(("eval", "trap", "fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"),
+    **dict.fromkeys(("eval", "trap"), _text),
+    **dict.fromkeys(("fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"),
         _because(_EVALUATES)),
     **dict.fromkeys(("alias", "unalias", "enable", "hash", "getopts", "vared", "zle", "zmodload", "autoload"),
         _because(_CHANGES)),

@@ -23,6 +23,8 @@ def _sed(words: tuple[Word, ...], said: Given, found: Found) -> None:
         if not script.exact or not sed_is_plain(script.text):
             found.dangerous(f"the script “{script.text[:60]}” could write files or run commands (w, e, r …)", script.text)
     changing = any(option.name in ("-i", "--in-place", "-I") for option, _ in said.options)
+    if changing:
+        found.dangerous("sed -i changes the files themselves", "-i")
     place = found.writes if changing else found.reads
     place.extend(word.text for word in files if word.text != "-")
     found.understood = found.understood and not from_file and all(word.exact for word in files)
@@ -72,7 +74,7 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     "-n -a -C -f",
                                              flags="-d -x -e -u -k -q -s -z", operands="nothing")),
     **dict.fromkeys(names("sed gsed"), program(
-        flags="-n -E -r -s -u -z -l --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix --debug "
+        flags="-n -E -r -s -u -z --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix --debug "
         "--sandbox "
         "--follow-symlinks", values="-e --expression --line-length", reads="-f --file",
         danger={"-I": "changes the files themselves"}, optional="-i --in-place", operands="nothing", also=_sed)),

@@ -98,6 +98,14 @@ _SUBCOMMANDS: dict[str, Program] = {
     "init": program(danger_values={"--template --separate-git-dir": "brings hooks, which run"}),
     "rebase": _EXECUTE,
     "commit": program(danger_values={"--template -t": "reads a file"}, values="-m -F -C -c --message --file --author --date"),
+    "apply": program(
+        danger={"--unsafe-paths": "writes outside of the repository"}, danger_values={"--directory": "writes elsewhere"}
+    ),
+    "worktree": _second(frozenset({"add", "move", "remove"}), "makes or removes folders elsewhere"),
+    "interpret-trailers": program(danger={"--in-place": "changes the files themselves"}),
+    "read-tree": program(writes="--index-output"),
+    "bugreport": program(writes="-o --output-directory"),
+    "pack-objects": _runs("writes files where it is told"),
     "config": program(
         also=_asks("--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch", "--get-color")
     ),

@@ -34,7 +34,7 @@ def _interpreter(*text_options: str, modules: tuple[str, ...] = ()) -> Look:
                 found.dangerous(f"{name} runs {text if text != '-' else 'what it reads'}", text)
                 found.reads.append(text)
                 return found
-        found.dangerous(f"{name} runs what it reads", name)
+        found.dangerous(f"{name} runs what it reads", "-")
         return found
 
     return looked

@@ -82,6 +82,8 @@ def _jq(words: tuple[Word, ...], said: Given, found: Found) -> None:
         found.reads.extend(word.text for word in files if word.text != "-")
     found.understood = found.understood and all(word.exact for word in files)
     first = said.operands[:1]
+    if first and ("env" in first[0].text or "$ENV" in first[0].text):
+        found.reads.append("/proc/self/environ")
     if first and ("input_filename" in first[0].text or "import" in first[0].text or "include" in first[0].text):
         found.understood = False
 

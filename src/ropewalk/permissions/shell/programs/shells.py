@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ropewalk.permissions.shell.distrust import odd_text
 from ropewalk.permissions.shell.found import Found
 from ropewalk.permissions.shell.model import Word
 from ropewalk.permissions.shell.program import Program
@@ -18,23 +17,21 @@ def _shell(words: tuple[Word, ...]) -> Found:
     for word in words[1:]:
         text = word.text
         if not word.exact:
-            return Found(doubt=f"what {words[0].text} runs can't be told: “{text}”")
+            return _doubtful(words, f"what {words[0].text} runs can't be told: “{text}”")
+        if text in ("--version", "--help") and len(words) == 2:
+            return Found(understood=True, harmless=True)
         if text.startswith("-") and len(text) > 1 and set(text[1:]) <= _FLAGS:
             command = command or "c" in text
-            continue
-        if text in ("--version", "--help"):
-            return Found(understood=True, harmless=True)
-        if not command:
-            return Found(doubt=f"it runs what is written in {text}")
-        return _script(words[0].text, text)
+        elif not command or text.startswith(("-", "+")):
+            return _doubtful(words, f"{words[0].text} {text} runs what nobody has looked at")
+        else:
+            return Found(wrapper=True, understood=True, scripts=[text])
     return Found(doubt=f"{words[0].text} runs what it reads")
 
 
-def _script(name: str, text: str) -> Found:
-    odd = odd_text(text)
-    if odd:
-        return Found(doubt=f"what {name} runs: {odd}", wrapper=True, scripts=[text])
-    return Found(wrapper=True, understood=True, scripts=[text])
+def _doubtful(words: tuple[Word, ...], why: str) -> Found:
+    """Its longer words are looked into all the same, for rules that deny."""
+    return Found(doubt=why, scripts=[word.text for word in words[1:] if " " in word.text][:3])
 
 
 def _read(words: tuple[Word, ...]) -> Found:

@@ -167,7 +167,10 @@ def _watch(words: tuple[Word, ...]) -> Found:
 
 
 def _unknown(words: tuple[Word, ...]) -> Found:
-    return Found(doubt=f"what {words[0].text} runs is not looked into")
+    """Its words are read as a command all the same, for rules that deny."""
+    first = next((place for place, word in enumerate(words[1:], 1) if not word.text.startswith("-")), len(words))
+    text = " ".join(word.text for word in words[first:])
+    return Found(doubt=f"what {words[0].text} runs is not looked into", scripts=[text] if text else [])
 
 
 PROGRAMS: dict[str, Program | Look] = {
