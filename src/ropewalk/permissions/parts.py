@@ -24,6 +24,14 @@ TAKES_TEXT = frozenset({
     "diff", "base64", "md5sum", "sha256sum", "read", "echo", "printf",
 })  # fmt: skip
 """Programs for which a here-document is text and nothing else."""
+READERS = frozenset({
+    "cat", "head", "tail", "tac", "nl", "wc", "grep", "egrep", "fgrep", "rg", "sort", "uniq", "cut", "paste", "join", "comm",
+    "diff", "cmp", "file", "stat", "ls", "du", "tree", "find", "sed", "jq", "od", "xxd", "hexdump", "strings", "column", "fold",
+    "rev", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "bat", "readlink", "realpath",
+})  # fmt: skip
+"""Programs that, understood and without a dangerous option, do nothing but show what they read: rules for Read are enough."""
+LISTERS = frozenset({"ls", "du", "stat", "tree", "find", "file", "readlink", "realpath"})
+"""Of those, the ones that show names and not what is in the files."""
 _PIECES = re.compile(r"[=@:,]")
 
 
@@ -140,7 +148,7 @@ class Judge:
 
     def _reads_only(self, part: Part) -> Rule | None:
         """A program that is understood, and only reads files that rules for Read allow. One in a folder may be any program."""
-        if not part.understood_files or part.writes or part.danger or not part.reads or "/" in part.words[0].text:
+        if not part.understood_files or part.writes or part.danger or not part.reads or part.words[0].text not in READERS:
             return None
         if not all(word.exact for word in part.words):
             return None
@@ -156,7 +164,7 @@ class Judge:
 
     def _tags(self, part: Part) -> tuple[str, ...]:
         """Whether a word names a file that is denied, where nobody can tell what the program does with it."""
-        if any(may_reach_a_secret(path) for path in part.reads):
+        if part.words[0].text not in LISTERS and any(may_reach_a_secret(path) for path in part.reads):
             return (TAG,)
         if part.understood_files or part.harmless or part.wrapper:
             return ()

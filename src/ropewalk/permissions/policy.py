@@ -25,6 +25,11 @@ SHOWN = 200
 _taken_apart = lru_cache(maxsize=512)(taken_apart)
 
 
+def forget() -> None:
+    """Let go of the commands that were taken apart: for measuring, and to free their memory."""
+    _taken_apart.cache_clear()
+
+
 def needs(request: Request, home: str = "", root: str = "", folders: tuple[str, ...] = ()) -> Needs:
     """The names to resolve before `decide`: files that it opens, folders that it enters, and the folders that rules begin at."""
     paths = [base for base in (request.cwd, root, home, *folders) if base]
@@ -48,7 +53,7 @@ def decide(request: Request, rules: Rulebook | Iterable[Rule], context: Context 
     """The verdict on this request by these rules. Give a `Rulebook` where many requests meet the same rules."""
     book, context = Rulebook.of(rules), context or Context()
     verdict = _bash(request, book, context) if request.tool == "Bash" else _other(request, book, context)
-    if verdict.behavior == "allow" and (request.interaction or request.tool in ONLY_PEOPLE):
+    if (request.interaction or request.tool in ONLY_PEOPLE) and not (verdict.rule and verdict.behavior != "allow"):
         return Verdict("ask", "only a person answers this: no rule can allow it", verdict.parts)
     return verdict
 

@@ -19,7 +19,7 @@ from .request import Context, PartVerdict, Request, Verdict
 from .rulebook import Rulebook
 from .rules import Rule, parse_rule
 from .shell import Part
-from .tools import KNOWN, NAMED, SEARCHES, Family, family_of, files_named, thing_named
+from .tools import KNOWN, NAMED, ONLY_PEOPLE, SEARCHES, Family, family_of, files_named, thing_named
 from .widths import leads
 
 Ladder = list[str]
@@ -48,6 +48,8 @@ def offers(request: Request, rules: Rulebook | Iterable[Rule], context: Context 
     """What a person may choose from besides "once"."""
     context, book = context or Context(), Rulebook.of(rules)
     verdict = decide(request, book, context)
+    if request.interaction or request.tool in ONLY_PEOPLE:
+        return Offers(once_only_because="only a person answers this, each time")
     if verdict.behavior != "ask":
         return Offers(once_only_because=f"nothing is to be granted: {verdict.because}")
     try:
@@ -76,8 +78,6 @@ def _whole_program(text: str) -> bool:
 
 def _ladders(request: Request, verdict: Verdict, context: Context) -> list[Ladder]:
     tool = request.tool
-    if "only a person" in verdict.because:
-        raise Refused(verdict.because)
     if tool == "Bash":
         return _bash(request, verdict, context)
     family = family_of(tool)
