@@ -83,7 +83,12 @@ def look(words: tuple[Word, ...], described: Program, start: int = 1) -> Found:
     return found
 
 
+_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "-")
+
+
 def _option(option: Option, value: Word | None, found: Found) -> None:
+    if option.role == "writes" and value is not None and value.exact and value.text in _NOWHERE:
+        return
     if option.role in ("reads", "writes"):
         _file(value, found.reads if option.role == "reads" else found.writes, found)
     if option.why:

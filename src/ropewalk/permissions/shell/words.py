@@ -212,7 +212,11 @@ class Words:
         plain = _BRACED.match(self.text, self.pos + 1)
         if plain is not None and not (plain.group(1) and plain.group(2) in "@*#?$!-"):
             self.pos = plain.end()
-            self._variable(spelling, "#" if plain.group(1) else plain.group(2))
+            if plain.group(1):
+                spelling.fixed = True
+                spelling.open(f"${plain.group()}", several=False)
+            else:
+                self._variable(spelling, plain.group(2))
             return
         start = self.pos
         self.doubt("an expansion with an operator, ${…}: what comes out of it is not known")

@@ -45,6 +45,12 @@ def _text(words: tuple[Word, ...]) -> Found:
     return Found(doubt=f"{words[0].text} {_EVALUATES}", scripts=[text] if text else [])
 
 
+def _source(words: tuple[Word, ...]) -> Found:
+    """The same as typing the file's text here: it can change everything after it."""
+    name = words[1].text if len(words) > 1 else "it reads"
+    return Found(doubt=f"{words[0].text} runs what is written in {name}", reads=[word.text for word in words[1:2]])
+
+
 def _because(why: str) -> Callable[[tuple[Word, ...]], Found]:
     def doubtful(words: tuple[Word, ...]) -> Found:
         return Found(doubt=f"{words[0].text} {why}")
@@ -154,11 +160,12 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     **dict.fromkeys(("test", "[", "[["), _test),
     **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), _declare),
     **dict.fromkeys(("read", "unset", "mapfile", "readarray"), _names_only),
+    **dict.fromkeys(("source", "."), _source),
     "set": _set,
     "shopt": _shopt,
     "printf": _printf,
     **dict.fromkeys(("eval", "trap"), _text),
-    **dict.fromkeys(("fc", "let", "((", "source", ".", "compgen", "complete", "bind", "sched"),
+    **dict.fromkeys(("fc", "let", "((", "compgen", "complete", "bind", "sched"),
         _because(_EVALUATES)),
     **dict.fromkeys(("alias", "unalias", "enable", "hash", "getopts", "vared", "zle", "zmodload", "autoload"),
         _because(_CHANGES)),

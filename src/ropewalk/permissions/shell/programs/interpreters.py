@@ -32,7 +32,7 @@ def _interpreter(*text_options: str, modules: tuple[str, ...] = ()) -> Look:
                 return found
             if not text.startswith("-") or text == "-":
                 found.dangerous(f"{name} runs {text if text != '-' else 'what it reads'}", text)
-                found.reads.append(text)
+                found.reads.extend([text] if text != "-" else [])
                 return found
         found.dangerous(f"{name} runs what it reads", "-")
         return found

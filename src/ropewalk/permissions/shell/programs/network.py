@@ -18,6 +18,8 @@ def _curl(words: tuple[Word, ...], said: Given, found: Found) -> None:
         if word.text.lower().startswith("file:") or "{" in word.text or "[" in word.text:
             found.dangerous(f"“{word.text}” reads a file of this machine or stands for several addresses", "file:")
     for option, value in said.options:
+        if option.name in ("-w", "--write-out") and (value is None or value.text.startswith("@") or "output{" in value.text):
+            found.dangerous(f"{option.name} reads or writes another file here", option.name)
         if value is not None and value.text.startswith("@") and option.name not in ("-u", "--user"):
             found.reads.append(value.text[1:])
 
@@ -28,7 +30,8 @@ _CURL = program(
     "--include --head --verbose --globoff --get --ipv4 --ipv6 --no-buffer --disable --compressed --http1.1 --http2 "
     "--progress-bar "
     "--no-progress-meter --retry-connrefused --tlsv1.2 --ssl-reqd --raw --path-as-is --version --help",
-    values="-A -e -m -y -Y -z -C -r --user-agent --referer --max-time --connect-timeout --retry --retry-delay --range --url "
+    values="-w --write-out -A -e -m -y -Y -z -C -r --user-agent --referer --max-time --connect-timeout --retry --retry-delay "
+    "--range --url "
     "--limit-rate --max-redirs --noproxy --proto --retry-max-time --max-filesize --happy-eyeballs-timeout-ms",
     danger={
         "-O --remote-name --remote-name-all -J --remote-header-name": "writes a file",
@@ -44,7 +47,7 @@ _CURL = program(
         "-H --header -u --user -b --cookie --oauth2-bearer --proxy-header": "sends a secret, or a file's text",
         "-x --proxy --preproxy --socks5 --socks5-hostname --socks4 --resolve --connect-to --interface --unix-socket "
         "--doh-url": "changes where it goes",
-        "-E --cert --key --cacert --capath --engine --netrc-file -Q --quote -t --telnet-option -w --write-out "
+        "-E --cert --key --cacert --capath --engine --netrc-file -Q --quote -t --telnet-option "
         "--variable": "reads or writes more files",
     },
     operands="nothing",
