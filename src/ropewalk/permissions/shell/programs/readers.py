@@ -88,8 +88,7 @@ def _jq(words: tuple[Word, ...], said: Given, found: Found) -> None:
         found.understood = False
 
 
-_NAMES_ONLY = "-0 -1 -A -B -C -F -G -H -L -N -Q -R -S -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v "
-    "-w -x"
+_NAMES_ONLY = "-0 -1 -A -B -C -F -G -H -L -N -Q -R -S -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v -w -x"
 
 PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     **dict.fromkeys(names("grep egrep fgrep zgrep ggrep"), _GREP),
