@@ -82,7 +82,7 @@ def _run(rounds: int, times: int, lines: int) -> Report:
 
 def _measures(book: Rulebook) -> dict[str, Callable[[int], Any]]:
     asked = [Request("Bash", {"command": command}, CWD) for command in COMMANDS]
-    fresh = [[Request("Bash", {"command": f"{command} # {at}"}, CWD) for at in range(512)] for command in COMMANDS]
+    fresh = [[Request("Bash", {"command": f"{command} x{at}"}, CWD) for at in range(512)] for command in COMMANDS]
     file, host = Request("Read", {"file_path": "src/a.py"}, CWD), Request("WebFetch", {"url": "https://docs.example.com/x"}, CWD)
 
     def anew(at: int) -> Any:
@@ -112,7 +112,7 @@ def _lines(count: int) -> dict[str, Any]:
     """As ``rules test --jsonl`` gets them: each line with rules of its own."""
     texts = [
         json.dumps({
-            "tool": "Bash", "input": {"command": f"{COMMANDS[at % 4]} # {at}"}, "cwd": CWD,
+            "tool": "Bash", "input": {"command": f"{COMMANDS[at % 4]} x{at}"}, "cwd": CWD,
             "rules": {"allow": [f"Bash({text})" for text in ALLOW], "deny": [f"Bash(tool{at % 50}:*)"]},
         })
         for at in range(count)
@@ -125,7 +125,7 @@ def _lines(count: int) -> dict[str, Any]:
 
 
 def _past(book: Rulebook) -> dict[str, Any]:
-    past = [Past(Request("Bash", {"command": f"{COMMANDS[at % 4]} # {at}"}, CWD), CONTEXT) for at in range(1000)]
+    past = [Past(Request("Bash", {"command": f"{COMMANDS[at % 4]} x{at}"}, CWD), CONTEXT) for at in range(1000)]
     start = perf_counter()
     tried_one(parse_rule("Bash(npm:*)", "deny"), book, past)
     return {"all": (perf_counter() - start) * 1e3}

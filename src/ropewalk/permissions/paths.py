@@ -46,7 +46,7 @@ def _anchored(text: str) -> tuple[Anchor, str]:
     return "folder", text.removeprefix("./")
 
 
-class Name(Struct, frozen=True):
+class Name(Struct, frozen=True, gc=False):
     """One file by its names. ``real`` is None where it could not be resolved."""
 
     shown: str

@@ -46,7 +46,7 @@ class Needs(Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class PartVerdict(Struct, frozen=True):
+class PartVerdict(Struct, frozen=True, gc=False):
     """One simple command, redirect, assignment … of a command, or the one file or host that another tool is about."""
 
     text: str
@@ -58,7 +58,7 @@ class PartVerdict(Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class Verdict(Struct, frozen=True):
+class Verdict(Struct, frozen=True, gc=False):
     """The strictest of its parts, and why in words."""
 
     behavior: Behavior

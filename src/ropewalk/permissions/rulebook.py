@@ -80,20 +80,16 @@ class Rulebook:
 
     def command(self, behavior: Behavior, part: Part, request: Request, context: Context) -> Rule | None:
         """A rule about this part of a command, without the files that it opens."""
-        shelf = self._shelves[behavior]
+        shelf, allow = self._shelves[behavior], behavior == "allow"
+        about = commands.allows if allow else commands.touches
+        program = part.words[0].text if allow else part.words[0].text.lower()
         found = list(shelf.bare.get("Bash", ()))
-        if not shelf.programs and not shelf.texts:
-            return least(found, request.cwd, context.session)
-        program = part.words[0].text if part.words else ""
-        if behavior == "allow":
-            found += _about(commands.allows, shelf.programs.get(program, ()), part)
-        else:
-            program = program.lower()
-            found += _about(commands.touches, shelf.programs.get(program, ()), part)
-            if "/" in program:
-                found += _about(commands.touches, shelf.programs.get(program.rpartition("/")[2], ()), part)
-        found += _about(commands.allows if behavior == "allow" else commands.touches, shelf.texts.get(part.text, ()), part)
-        return least(found, request.cwd, context.session)
+        for names, key in ((shelf.programs, program), (shelf.texts, part.text)):
+            if rules := names.get(key):
+                found += _about(about, rules, part)
+        if not allow and "/" in program:
+            found += _about(about, shelf.programs.get(program.rpartition("/")[2], ()), part)
+        return least(found, request.cwd, context.session) if found else None
 
     def text(self, behavior: Behavior, command: str, request: Request, context: Context) -> Rule | None:
         """A rule that spells out this whole command, several parts and all."""
