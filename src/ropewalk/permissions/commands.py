@@ -110,10 +110,12 @@ def _in_order(words: Sequence[str], wanted: Sequence[str]) -> bool:
     return at == len(wanted)
 
 
-def mentions(pattern: CommandPattern, text: str) -> bool:
-    """For what can't be taken apart: the rule's words stand somewhere in it, one after the other."""
-    tokens = _TOKENS.findall(text)
-    wanted = list(pattern.words) or _TOKENS.findall(pattern.text)
-    return any(
-        _same_program(tokens[at], wanted[0]) and tokens[at + 1 : at + len(wanted)] == wanted[1:] for at in range(len(tokens))
-    )
+def tokens(text: str) -> list[str]:
+    """Whatever could be a word of a command in a text that can't be taken apart."""
+    return _TOKENS.findall(text)
+
+
+def mentions(pattern: CommandPattern, found: Sequence[str]) -> bool:
+    """The rule's words stand somewhere in these, one after the other."""
+    wanted = list(pattern.words)
+    return any(_same_program(found[at], wanted[0]) and found[at + 1 : at + len(wanted)] == wanted[1:] for at in range(len(found)))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from .found import by_rule, judged
 from .paths import Name, inside, joined, name_of
+from .pathset import least
 from .request import RANK, STRICT, Behavior, Context, PartVerdict, Request
 from .rulebook import Rulebook
 from .rules import Rule
@@ -32,6 +33,7 @@ READERS = frozenset({
 """Programs that, understood and without a dangerous option, do nothing but show what they read: rules for Read are enough."""
 LISTERS = frozenset({"ls", "du", "stat", "tree", "find", "file", "readlink", "realpath"})
 """Of those, the ones that show names and not what is in the files."""
+NAMES = "it names"
 _PIECES = re.compile(r"[=@:,]")
 
 
@@ -56,13 +58,14 @@ class Judge:
         return part.kind != "command" or part.wrapper or (part.harmless and part.words[0].text in NEUTRAL)
 
     def _command(self, part: Part) -> PartVerdict:
-        tags = self._tags(part)
+        named = self._names_denied(part)
+        tags = (TAG,) if TAG in named else ()
         denied = self._file_rule("deny", part)
         verdict = judged(
             part.text,
             lambda behavior: self._for_command(behavior, part, denied),
             kind=part.kind,
-            doubt=self._doubt(part) or (f"it {TAG}, or may: what it does with that file is not understood" if tags else ""),
+            doubt=self._doubt(part) or named,
             otherwise=f"no rule matches{f': {part.danger}' if part.danger else ''}",
             tags=tags,
         )
@@ -76,7 +79,7 @@ class Judge:
 
     def _unasked(self, part: Part, verdict: PartVerdict) -> PartVerdict:
         """Allowed without a rule of its own: what changes nothing by itself."""
-        if part.doubt or verdict.tags or self._doubt(part):
+        if part.doubt or verdict.tags or self._doubt(part) or verdict.because.startswith(NAMES):
             return verdict
         if part.wrapper and "/" not in part.words[0].text:
             return PartVerdict(part.text, "allow", "only runs what follows", part.kind)
@@ -162,20 +165,25 @@ class Judge:
             rules.append(rule)
         return rules[0]
 
-    def _tags(self, part: Part) -> tuple[str, ...]:
-        """Whether a word names a file that is denied, where nobody can tell what the program does with it."""
+    def _names_denied(self, part: Part) -> str:
+        """Why a person must look: a word names a file that is denied, and nobody can tell what the program does with it."""
+        secret = f"it {TAG}, or may: what it does with that file is not understood"
         if part.words[0].text not in LISTERS and any(may_reach_a_secret(path) for path in part.reads):
-            return (TAG,)
+            return secret
         if part.understood_files or part.harmless or part.wrapper:
-            return ()
+            return ""
         if any(not word.exact and may_reach_a_secret(word.text, named=True) for word in part.words):
-            return (TAG,)
+            return secret
         folder = joined(part.folder or "", self._request.cwd, self._context.home)
         for text in _names_in(part):
-            name = name_of(text, folder, self._context)
-            if self._book.denied_files.either(name, self._request.cwd, self._context):
-                return (TAG,)
-        return ()
+            found = self._book.denied_files.either(name_of(text, folder, self._context), self._request.cwd, self._context)
+            if rule := least(found, self._request.cwd, self._context.session):
+                return (
+                    secret
+                    if rule.source == "built_in"
+                    else f"{NAMES} {text}, which {rule.words()} denies: what it does is not understood"
+                )
+        return ""
 
     @staticmethod
     def target(part: Part) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from .globs import regex_of
-from .paths import Anchor, Name, PathPattern, bases, below
+from .paths import Anchor, Name, PathPattern, bases, below, normal
 from .request import Context
 from .rules import Rule
 
@@ -19,7 +19,7 @@ TOGETHER = 16
 """Rules in one expression: the built-in ones fill the first, so that it is compiled once for all rule sets."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _expression(globs: tuple[str, ...], wide: bool) -> re.Pattern[str]:
     text = "|".join(f"(?:{regex_of(glob, wide=wide)})" for glob in globs)
     return re.compile(text, re.DOTALL | (re.IGNORECASE if wide else 0))
@@ -76,7 +76,7 @@ class PathSet:
         if name.real is not None and name.real != name.given:
             found += self.one_name(name.real, cwd, context)
         if name.shown.startswith("~"):  # in quotes it is a file of that name in the folder
-            found += self.one_name(f"{cwd}/{name.shown}", cwd, context)
+            found += self.one_name(normal(f"{cwd}/{name.shown}"), cwd, context)
         return found
 
     def both(self, name: Name, cwd: str, context: Context) -> list[Rule]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from .found import LONGEST, Finder, judged, one_line
 from .hosts import site_of
-from .parts import Judge
+from .parts import NAMES, Judge
 from .paths import joined, name_of
 from .request import STRICT, Behavior, Context, Needs, PartVerdict, Request, Verdict, strictest
 from .rulebook import Rulebook
@@ -22,6 +22,8 @@ from .tools import NAMED, ONLY_PEOPLE, SEARCHES, family_of, files_named, thing_n
 
 SHOWN = 200
 """Characters of a part that is no command."""
+KEPT = 4096
+"""Characters of a command that is kept taken apart; longer ones would fill the memory."""
 _taken_apart = lru_cache(maxsize=512)(taken_apart)
 
 
@@ -53,6 +55,8 @@ def decide(request: Request, rules: Rulebook | Iterable[Rule], context: Context 
     """The verdict on this request by these rules. Give a `Rulebook` where many requests meet the same rules."""
     book, context = Rulebook.of(rules), context or Context()
     verdict = _bash(request, book, context) if request.tool == "Bash" else _other(request, book, context)
+    if verdict.behavior == "allow" and not request.cwd.startswith("/"):
+        return Verdict("ask", "the session's folder is not known", verdict.parts)
     if (request.interaction or request.tool in ONLY_PEOPLE) and not (verdict.rule and verdict.behavior != "allow"):
         return Verdict("ask", "only a person answers this: no rule can allow it", verdict.parts)
     return verdict
@@ -61,7 +65,9 @@ def decide(request: Request, rules: Rulebook | Iterable[Rule], context: Context 
 def taken_apart_once(request: Request) -> Script:
     """The command's parts; the same command is taken apart once for all who ask."""
     command = request.input.get("command")
-    return _taken_apart(command) if isinstance(command, str) else Script((), "no command is given")
+    if not isinstance(command, str):
+        return Script((), "no command is given")
+    return _taken_apart(command) if len(command) <= KEPT else taken_apart(command)
 
 
 def _bash(request: Request, book: Rulebook, context: Context) -> Verdict:
@@ -87,9 +93,7 @@ def _whole(request: Request, script: Script, book: Rulebook, context: Context) -
     found: dict[Behavior, Rule | None] = {}
     for behavior in STRICT:
         rule = book.tool(behavior, ("Bash",), request, context) or book.text(behavior, _text(request), request, context)
-        for text in doubtful:
-            rule = rule or book.mentioned(behavior, text, request, context)
-        found[behavior] = rule
+        found[behavior] = rule or (book.mentioned(behavior, doubtful, request, context) if doubtful else None)
     if not any(found.values()):
         return None
     return judged(_text(request), lambda behavior: found.get(behavior))
@@ -97,7 +101,7 @@ def _whole(request: Request, script: Script, book: Rulebook, context: Context) -
 
 def _spelled(one: PartVerdict, doubt: str, rule: Rule) -> PartVerdict:
     """A rule that spells out the whole command allows each of its parts, save what is denied, asked by rule or doubtful."""
-    if one.behavior != "ask" or one.rule or doubt or one.tags:
+    if one.behavior != "ask" or one.rule or doubt or one.tags or one.because.startswith(NAMES):
         return one
     return PartVerdict(one.text, "allow", f"allowed by {rule.words()}", one.kind, rule.id or rule.text, one.tags)
 

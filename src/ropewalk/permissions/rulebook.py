@@ -95,10 +95,16 @@ class Rulebook:
         """A rule that spells out this whole command, several parts and all."""
         return least(self._shelves[behavior].texts.get(command, ()), request.cwd, context.session)
 
-    def mentioned(self, behavior: Behavior, text: str, request: Request, context: Context) -> Rule | None:
+    def mentioned(self, behavior: Behavior, texts: Iterable[str], request: Request, context: Context) -> Rule | None:
         """For what can't be taken apart: a rule whose words stand somewhere in it."""
-        found = [rule for rules in self._shelves[behavior].programs.values() for rule in rules]
-        found = [r for r in found if isinstance(r.pattern, CommandPattern) and commands.mentions(r.pattern, text)]
+        programs, found = self._shelves[behavior].programs, list[Rule]()
+        for text in dict.fromkeys(texts):
+            tokens = commands.tokens(text)
+            for name in {
+                piece for token in tokens for piece in (token.lower(), token.lower().rpartition("/")[2])
+            } & programs.keys():
+                rules = [rule for rule in programs[name] if isinstance(rule.pattern, CommandPattern)]
+                found += [rule for rule in rules if commands.mentions(rule.pattern, tokens)]  # type: ignore[arg-type]
         return least(found, request.cwd, context.session)
 
 

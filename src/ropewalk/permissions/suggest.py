@@ -13,6 +13,7 @@ from msgspec import Struct
 from ..errors import UsageError
 from .commands import CommandPattern, allows
 from .hosts import site_of
+from .parts import NAMES
 from .paths import Name, joined, name_of, pattern_for
 from .policy import decide, taken_apart_once
 from .request import Context, PartVerdict, Request, Verdict
@@ -165,7 +166,7 @@ def _bash(request: Request, verdict: Verdict, context: Context) -> list[Ladder]:
 
 
 def _part(part: Part, verdict: PartVerdict, request: Request, context: Context) -> list[Ladder]:
-    if verdict.tags:
+    if verdict.tags or verdict.because.startswith(NAMES):
         raise Refused(f"{verdict.text}: {verdict.because}, so only once")
     if part.kind == "command":
         return [_command(part)]
