@@ -46,6 +46,8 @@ except ImportError:  # an extra; asyncio's own loop does as well, a little slowe
 COLLECT = (20_000, 50, 100)
 """Entries on their way to the disk are many, and none of them is in a cycle: looking for cycles cost a fifth of the time."""
 log = structlog.get_logger("ropewalk")
+SWITCH = 0.0005
+"""Seconds for which the writer's thread keeps the interpreter from the loop. Python's own 5 ms hold up each of its turns."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def serve(config: Config, on_ready: Callable[[Ready], None]) -> None:
         gc.collect()
         gc.freeze()  # what was built at the start lives as long as we do
         gc.set_threshold(*COLLECT)
+        sys.setswitchinterval(SWITCH)
         on_ready(told)
 
     with asyncio.Runner(loop_factory=quick_loop) as runner:

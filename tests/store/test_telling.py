@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from ropewalk.store.base import Entry, Health, Stored
-from ropewalk.store.delivery import BUDGET, Delivery, Pending, Told
+from ropewalk.store.delivery import Delivery, Pending, Told
+from ropewalk.turns import SLICE
 
 WELL = Health("well", "", 0.0)
 
@@ -22,7 +23,7 @@ def _slow(heard: list[object]) -> Callable[[int], None]:
 
     def hear(number: int) -> None:
         heard.append(number)
-        until = time.monotonic() + 1.5 * BUDGET
+        until = time.monotonic() + 1.5 * SLICE
         while time.monotonic() < until:
             pass
 

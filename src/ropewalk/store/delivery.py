@@ -8,18 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 from msgspec import Struct
 
 from ropewalk.errors import StoreUnavailable
 from ropewalk.store.base import Entry, Health, Put, Stored
+from ropewalk.turns import SLICE, after_others
 
 EVENT_BYTES = 512
 """What an event without its line is taken to weigh."""
-
-BUDGET = 0.002
-"""Seconds for which telling may hold the loop at a time: behind a flood, an interrupt must not wait for all that was stored."""
 
 KEEP_UP = "the disk does not keep up with what is to be stored; try again in a moment"
 
@@ -66,7 +65,7 @@ class Delivery:
         return pending
 
     def tell(self, told: Sequence[Told]) -> None:
-        """What came of these, in order; as much as fits into one turn of the loop, and the rest in the next ones."""
+        """What came of these, in order; a slice of it now, the rest later: behind a flood, an interrupt must not wait."""
         self._untold += told
         if not self._going or self.closed:
             self._go_on()
@@ -79,8 +78,7 @@ class Delivery:
 
     def _go_on(self) -> None:
         self._going = True
-        time, untold = self._loop.time, self._untold
-        until = time() + BUDGET
+        untold, until = self._untold, monotonic() + SLICE
         while untold:
             told = untold.popleft()
             if isinstance(told, Health):
@@ -88,11 +86,11 @@ class Delivery:
             else:
                 self.waiting -= told[0].size
                 self._tell_one(*told)
-            if time() > until and not self.closed:
+            if monotonic() > until and not self.closed:
                 break
         self._going = bool(untold)
         if untold:
-            self._loop.call_soon(self._go_on)
+            after_others(self._loop, self._go_on)
         self._make_room()
 
     def _make_room(self) -> None:

@@ -8,18 +8,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import cast
 
 from ropewalk.errors import LinkBroken
 from ropewalk.transports.frames import LARGEST_PAYLOAD, Frame, FrameReader, FromRunner, encode, from_runner
 from ropewalk.transports.runner.socket_path import reachable
+from ropewalk.turns import SLICE, after_others
 
 UNREAD = 2 * LARGEST_PAYLOAD
 """Bytes kept for a runner that does not read (a stopped one); past it a write fails."""
-
-
-BUDGET = 0.002
-"""Seconds for which what came may hold the loop."""
 
 
 class Dialled(asyncio.Protocol):
@@ -45,14 +43,14 @@ class Dialled(asyncio.Protocol):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Hand frames over for a few milliseconds, then let others have the loop: an interrupt must not wait behind a flood."""
+        """Hand frames over for a moment, then let others have the loop: an interrupt must not wait behind a flood."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + BUDGET
+        until = monotonic() + SLICE
         try:
             while self._waiting and not self.lost.done():
                 for frame, payload in self._waiting[0]:
                     self._on_frame(frame, payload)
-                    if self.lost.done() or loop.time() > until:
+                    if self.lost.done() or monotonic() > until:
                         break
                 else:
                     self._waiting.popleft()
@@ -68,7 +66,7 @@ class Dialled(asyncio.Protocol):
     def _later(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self.lost.done() and self._transport is not None:
             self._transport.pause_reading()
-            loop.call_soon(self._go_on)
+            after_others(loop, self._go_on)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.lost.done():
