@@ -45,7 +45,7 @@ PROGRAMS = (
 """Stubs; ``no`` fails, the others succeed and print what looks like options and commands."""
 REAL = ("env", "timeout", "nice", "nohup", "xargs", "bash", "sh", "setsid", "stdbuf")
 VARIABLES = {"x": "-o evil", "e": "", "f": "a b", "g": "$(evil)", "n": "7", "HOME": "/tmp/jail/home"}
-NOTED = f"""() {{ printf '%s\\0' "$(($# - 1))" "$@" >> {HERE}/log; echo '-o $(evil) `evil` ; evil'; [ "$1" != no ]
+NOTED = f"""() {{ printf '%s\\0' "$(($# - 1))" "$@" >> {HERE}/log/$BASHPID; echo '-o $(evil) `evil` ; evil'; [ "$1" != no ]
 }}"""
 """Bash calls this for a program that it finds nowhere: a fork instead of a start, so thousands of commands fit into seconds."""
 STUB = f"""#!/bin/bash
@@ -118,14 +118,14 @@ def _checked(result: int, what: str) -> None:
 
 
 def _furnish() -> None:
-    for folder in ("bin", "stubs", "home", "work"):
+    for folder in ("bin", "stubs", "home", "work", "log"):
         (HERE / folder).mkdir(parents=True)
     for name in PROGRAMS:
         _script(HERE / "stubs" / name, STUB)
     for name in REAL:
         if (real := shutil.which(name)) is not None:
             _script(HERE / "bin" / name, WRAPPER.replace("REAL", real))
-    for place in (HERE, HERE / "work", HERE / "home"):
+    for place in (HERE, HERE / "work", HERE / "home", HERE / "log"):
         place.chmod(0o777)
 
 
@@ -135,8 +135,9 @@ def _script(path: Path, text: str) -> None:
 
 
 def _run(command: str) -> Ran:
-    log = HERE / "log"
-    log.unlink(missing_ok=True)
+    logs = HERE / "log"  # a file for each process: bash writes a word with a newline in it in two goes
+    for log in logs.iterdir():
+        log.unlink()
     with tempfile.TemporaryDirectory(dir=HERE / "work") as folder:
         for name in ("a.py", "b.py", "-z.py"):
             Path(folder, name).touch()
@@ -144,8 +145,8 @@ def _run(command: str) -> Ran:
         before = _files(folder)
         ended = _bash(command, folder)
         made = sorted(_files(folder) - before)
-    raw = log.read_bytes() if log.exists() else b""
-    return Ran(_records(raw.decode("utf-8", "replace")), made, ended)
+    argv = [record for log in logs.iterdir() for record in _records(log.read_bytes().decode("utf-8", "replace"))]
+    return Ran(argv, made, ended)
 
 
 def _files(folder: str) -> set[str]:
