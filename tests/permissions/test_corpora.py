@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.demand import demand
 from tests.permissions.corpus_rows import by_class, rows, verdict_of, wrong
 
 CORPORA = ("places", "rules", "commands")
@@ -18,7 +17,6 @@ def test_files_and_hosts_are_judged_as_they_must_be(found: list[dict[str, Any]])
     assert wrong(found) == []
 
 
-@demand("004-40")
 @pytest.mark.parametrize("found", by_class("rules"))
 def test_rules_mean_what_they_say_and_nothing_wider(found: list[dict[str, Any]]) -> None:
     """Claude Code's own words for rules (*seed*), read more strictly (*ours*)."""

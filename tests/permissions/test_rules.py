@@ -11,6 +11,7 @@ from ropewalk.permissions.policy import decide
 from ropewalk.permissions.request import Context, Request
 from ropewalk.permissions.rules import parse_rule
 from ropewalk.permissions.secrets import GLOBS, built_in
+from tests.demand import demand
 from tests.permissions.corpus_rows import rows
 
 REFUSED = {row["text"]: row["says"] for row in rows("malformed")}
@@ -108,6 +109,8 @@ def test_built_in_rules_are_listed_and_each_can_be_switched_off() -> None:
         built_in(["nonsense"])
 
 
+@demand("004-40")
 def test_no_default_allows_anything() -> None:
     """*ours*: without rules of people everything is asked, and Bash is in no default set."""
     assert [decide(request, built_in()).behavior for request in REQUESTS] == ["ask"] * len(REQUESTS)
+    assert decide(REQUESTS[0], [*built_in(), parse_rule("Bash", "allow")]).behavior == "allow"
