@@ -46,7 +46,7 @@ except ImportError:  # an extra; asyncio's own loop does as well, a little slowe
 COLLECT = (20_000, 50, 100)
 """Entries on their way to the disk are many, and none of them is in a cycle: looking for cycles cost a fifth of the time."""
 log = structlog.get_logger("ropewalk")
-SWITCH = 0.0005
+SWITCH = 0.002
 """Seconds for which the writer's thread keeps the interpreter from the loop. Python's own 5 ms hold up each of its turns."""
 
 

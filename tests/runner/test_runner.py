@@ -126,7 +126,7 @@ async def test_an_id_is_used_once_and_a_claimed_session_runs_once(world: World) 
     await link.start_process("p1", world.cli(ECHO), LineEar(), claim="session-1")
     with pytest.raises(UsageError, match="p1 already"):
         await link.start_process("p1", world.cli(ECHO), LineEar())
-    with pytest.raises(UsageError, match="^already run by process p1: the CLI's session session-1"):
+    with pytest.raises(UsageError, match=r"^already run by process p1: the CLI's session session-1"):
         await link.start_process("p2", world.cli(ECHO), LineEar(), claim="session-1")
     await link.stop("p1")
     await link.start_process("p3", world.cli(ECHO), LineEar(), claim="session-1")
