@@ -314,7 +314,7 @@ class Grammar(Redirects):
                 self.pos = fd.end()
                 self.redirect(node, fd.group())
             elif node.words or not self._assigned(node):
-                # Bash 5.2 writes a substitution anew, redirects last, and reads that: $(<a ! rm) runs rm (measured, 5.2.15).
+                # $(<a ! rm) runs rm in bash 5.2.15, though the same words outside of a substitution do not (measured).
                 if not node.words and at != node.start and (_OPENER.match(self.text, at) or _CLOSER.match(self.text, at)):
                     raise Lost("a word of the grammar behind a redirect or an assignment", at)
                 self._add(node, self.word(), at)
