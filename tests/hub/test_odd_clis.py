@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -133,3 +135,17 @@ async def test_one_that_ends_at_once_says_how(house: House) -> None:
         assert kinds == ["process_started", "process_ended"] * 3
         assert (await talk.hub.session(MIA, session.id)).queued == 1
         await usable(talk, session.id)
+
+
+async def test_an_answer_on_the_input_of_one_that_dies_unread_is_told_as_not_heard(house: House) -> None:
+    """ours: the pipe has taken it, so it was told as delivered; who allowed it must know that nothing came of it"""
+    ask = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t1"}
+    line = {"type": "control_request", "request_id": "r1", "request": ask}
+    async with driven(house, f"greet()\nheard()\nsay({line!r})\ntime.sleep(600)\n") as talk:
+        session = await talk.new("hello")
+        question = await talk.question(session.id)
+        await talk.hub.answer(MIA, question.id, c.Answer(behavior="allow"))
+        await talk.told(session.id, "question_delivered")
+        os.kill((await talk.told(session.id, "process_started"))["pid"], signal.SIGKILL)
+        unheard = await talk.told(session.id, "question_delivered", delivered=False)
+        assert unheard["question"] == question.id and "without a sign" in unheard["why"]

@@ -5,6 +5,7 @@ Each change is an event and a row together. Refuses a second answer, and an answ
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ class Desk:
         self._undelivered: dict[str, QuestionRow] = {
             f"answer:{row.request_id}": row for row in rows if row.state == "answered" and row.delivered_at is None
         }
+        self._unheard: dict[str, float] = {}  # answers on its input, by when they came there; until the CLI says anything
         self._answering: dict[str, Principal] = {}
         self._changed = False
 
@@ -83,14 +85,16 @@ class Desk:
             for change in self._close(row, "withdrawn", events)
         ]
 
-    def lost(self, events: list[e.Event]) -> list[RowChange]:
-        """The process is gone: nothing that was open will be asked again by itself."""
+    def lost(self, events: list[e.Event], last_sign: float | None) -> list[RowChange]:
+        """The process is gone: nothing that was open will be asked again by itself. ``last_sign``: when it was heard last, if
+        it ended by accident: what came to its input after that it may not have read."""
         rows = [change for row in list(self.open.values()) for change in self._close(row, "lost", events)]
-        for key, row in list(self._undelivered.items()):
-            del self._undelivered[key]
-            events.append(
-                e.QuestionDelivered(question=row.id, delivered=False, why="the process ended before it heard the answer")
-            )
+        never = {row.id: "the process ended before it heard the answer" for row in self._undelivered.values()}
+        words = "the process ended without a sign that it had heard the answer"
+        never |= {name: words for name, at in self._unheard.items() if last_sign is not None and at >= last_sign}
+        self._undelivered.clear()
+        self._unheard.clear()
+        events += [e.QuestionDelivered(question=name, delivered=False, why=why) for name, why in never.items()]
         return rows
 
     def _close(self, row: QuestionRow, fate: e.Fate, events: list[e.Event]) -> list[RowChange]:
@@ -105,6 +109,9 @@ class Desk:
         row = self._undelivered.pop(key, None)
         if row is not None:
             now = self._session.world.clock()
+            wire = self._session.wire
+            self._unheard = {name: at for name, at in self._unheard.items() if wire is not None and at >= wire.last_sign}
+            self._unheard[row.id] = asyncio.get_running_loop().time()
             changed = Change("question", {"id": row.id}, {"delivered_at": now}, must=False)
             self._session.post([e.QuestionDelivered(question=row.id)], [changed])
 

@@ -53,12 +53,13 @@ class Mourning(Ending):
         self._stops(None)
         events = session.wire.translator.gone(world.clock()) if session.wire is not None else []
         refused = session.wire.refused if session.wire is not None else ""
+        last_sign = session.wire.last_sign if session.wire is not None else 0.0
         unfinished = len(events)
         session.wire = session.process = None
         world.slots.reaped(process)
         world.slots.give_back(session.id)
         unclean = wanted is None and end.code != 0
-        rows = session.desk.lost(events)
+        rows = session.desk.lost(events, last_sign if unclean else None)
         rows += session.prompts.process_gone(written, sure, end.why, events)
         self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if unclean else []
         self._held = self._held or (len(events) > unfinished and wanted is None)
