@@ -264,7 +264,7 @@ async def _start_storm(one: Round) -> None:
     await asyncio.gather(*acts)
     await until(one, lambda: not rows(one.house.database, UNSETTLED), "the turns of whoever came first")
     refused = rows(one.house.database, "SELECT json_extract(body, '$.text') AS text FROM event_log WHERE kind = 'failed'")
-    if any("run already" not in row["text"] for row in refused):
+    if any("already run by" not in row["text"] for row in refused):
         one.fail("G15", f"a second process was refused in these words: {refused}")
     await _one_after_the_other(one)
     watching.cancel()
