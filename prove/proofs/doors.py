@@ -350,9 +350,6 @@ async def _position(one: Round, session: str, value: str) -> None:
 
 # -- strangers
 
-THEIR_LIFE = 12.0
-"""Seconds: they come, are answered or stand, and the deadline for a head (10 s) ends the last of them. All of it costs."""
-
 
 async def g23(order: Order) -> None:
     """Connections without a token: idle, half a head, wrong tokens, sockets. They cost little and change nothing."""
@@ -377,7 +374,7 @@ async def _strangers(one: Round, count: int) -> None:
         with suppress(ConnectionError):
             peers.append(await Peer(house).open(ways[at % len(ways)]))
     one.tally.counts["strangers"] += count
-    cpu, most = await _asked_for_a_while(one, pid, THEIR_LIFE)
+    cpu, most = await _asked_for_a_while(one, pid)
     cpu = max(0.0, cpu - alone)
     each = max(0.0, (most - before) / 1024 / count)
     one.tally.measure("G23 each costs KiB", each)
@@ -392,10 +389,10 @@ async def _strangers(one: Round, count: int) -> None:
         peer.close()
 
 
-async def _asked_for_a_while(one: Round, pid: int, seconds: float = 3.0) -> tuple[float, int]:
-    """Ten questions a second: hundredths of a core that the hub used meanwhile, and the most memory that it had."""
+async def _asked_for_a_while(one: Round, pid: int) -> tuple[float, int]:
+    """Ten questions a second for three seconds: hundredths of a core that the hub used, and the most memory that it had."""
     used, began, most = cpu_seconds(pid), time.monotonic(), 0
-    while time.monotonic() - began < seconds:
+    while time.monotonic() - began < 3.0:
         asked = time.monotonic()
         await one.load.people.get("/health")
         one.tally.measure("G23 others answered after", time.monotonic() - asked)
