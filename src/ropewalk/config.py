@@ -59,6 +59,20 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether a session may name settings or MCP files."""
     api_billing: bool = False
     """Whether ``ANTHROPIC_API_KEY`` of the hub's environment reaches the CLI."""
+    rules: str = ""
+    """A file with rules (TOML), read again when it changes. Empty: ``rules.toml`` beside the configuration."""
+    see_everything: bool = False
+    """A hook of ours in every session: calls that Claude Code would allow by itself are judged, too, and can be denied."""
+    sandbox: tuple[str, ...] = ()
+    """A program with its options that every command is run in, as ``PROGRAM OPTIONS bash -c COMMAND``."""
+    absolute_paths: bool = False
+    """Relative names in the input of file tools are made absolute before they run."""
+    question_deadline: Seconds = 0.0
+    """Seconds after which an open permission question is denied, if nobody has answered; 0: never."""
+    outline_cooldown: bool = True
+    """A plan that comes back too soon after it was sent for an outline is sent back again by the hub."""
+    bypass_longest: Annotated[float, Meta(gt=0)] = 3600.0
+    """Seconds that bypassPermissions may last at most; it then ends by itself."""
     stall_after: Seconds = 240.0
     """Seconds of thinking without a sign after which the status says so."""
     name: str = ""

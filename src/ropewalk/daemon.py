@@ -29,6 +29,7 @@ from .hub.searched import SEARCHED
 from .logs import failure, set_up
 from .servers.access import check_folder, open_access
 from .servers.web.server import open_web
+from .sessions.inforce import InForce
 from .sessions.roster import Roster
 from .sessions.slots import Slots
 from .sessions.tasks import Tasks
@@ -128,6 +129,8 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         tasks = await stack.enter_async_context(Tasks(_task_failed))
         feed = await stack.enter_async_context(Feed(store.events))
         claude = Claude(config, environ)
+        rules = InForce(store, time.time)
+        await rules.load()
         runner = LocalRunner(config, tasks)
         link = RunnerLink(
             await runner.there(), epoch, version=__version__, on_up=lambda reports: hub.runner_up(reports),
@@ -136,7 +139,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         )  # fmt: skip
         world = World(
             store=store, link=link, config=config, told=Telling(feed), slots=Slots(config.max_turns, config.max_processes),
-            tasks=tasks, clock=time.time, new_id=lambda: id_from(os.urandom(9)), new_uuid=lambda: str(uuid.uuid4()),
+            rules=rules, tasks=tasks, clock=time.time, new_id=lambda: id_from(os.urandom(9)), new_uuid=lambda: str(uuid.uuid4()),
             program=claude.program, environ=environ, transcript_has=transcript_reader(environ, config),
         )  # fmt: skip
         roster = Roster(world)

@@ -79,6 +79,8 @@ class CreateSession(Command):
     tags: Annotated[list[Word], Meta(max_length=50)] = field(default_factory=list)
     model: Word | None = None
     permission_mode: Mode | None = None
+    for_seconds: Annotated[float, Meta(gt=0, le=86400)] | None = None
+    """How long bypassPermissions lasts, from the moment in which Claude runs in it."""
     resume: Id | None = None
     """A CLI session id of that folder to go on with."""
     fork_of: Id | None = None
@@ -129,6 +131,8 @@ class Rewind(Command):
 
 class SetMode(Command):
     mode: Mode
+    for_seconds: Annotated[float, Meta(gt=0, le=86400)] | None = None
+    """How long; bypassPermissions needs it, and ends by the hub's clock. The mode before it follows."""
 
 
 class SetModel(Command):
@@ -167,10 +171,29 @@ class Control(Struct, kw_only=True):
     within: Annotated[float, Meta(gt=0, le=600)] = 30.0
 
 
-class Remember(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Take one of the CLI's own suggestions with the answer."""
+RuleText = Annotated[str, Meta(min_length=1, max_length=4096)]
+Behavior = Literal["deny", "ask", "allow"]
+Scope = Literal["everywhere", "folder", "session"]
+Span = Annotated[float, Meta(gt=0, le=366 * 86400)]
+"""Seconds."""
+Uses = Annotated[int, Meta(ge=1, le=1_000_000)]
 
-    suggestion: Annotated[int, Meta(ge=0)]
+
+class Remember(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What is granted with an allow: rules of ours, word for word as they were offered or narrower, or one suggestion of the CLI.
+
+    Rules hold in this folder, unless ``scope`` says otherwise; with ``for_seconds``, ``uses`` or ``turn`` they end by themselves.
+    """
+
+    suggestion: Annotated[int, Meta(ge=0)] | None = None
+    rules: Annotated[list[RuleText], Meta(max_length=20)] = field(default_factory=list)
+    scope: Scope = "folder"
+    place: Path | None = None
+    """Another folder than the session's; it must be the session's or one above it."""
+    for_seconds: Span | None = None
+    uses: Uses | None = None
+    turn: bool = False
+    """Until this turn ends."""
 
 
 class Answer(Command):
@@ -179,10 +202,68 @@ class Answer(Command):
     message: Text | None = None
     interrupt: bool = False
     remember: Remember | None = None
+    shown: Annotated[str, Meta(max_length=100)] | None = None
+    """``hash`` of the question as it was shown: an answer to anything else is refused."""
     plan: Literal["fresh", "keep_edits", "keep_ask", "revise", "outline", "stop"] | None = None
     answers: dict[str, str] | None = None
     """To a choice: exact question text → answer."""
     notes: dict[str, str] | None = None
+
+
+class NewRule(Command):
+    """A rule of ours. With ``for_seconds``, ``uses`` or scope session it ends by itself."""
+
+    text: RuleText
+    behavior: Behavior
+    scope: Scope = "everywhere"
+    place: Path | None = None
+    """The folder, or the session's id."""
+    note: Line = ""
+    for_seconds: Span | None = None
+    uses: Uses | None = None
+
+
+class ChangeRule(Command):
+    """What is left out stays. A built-in rule can only be switched off and on."""
+
+    text: RuleText | None = None
+    behavior: Behavior | None = None
+    scope: Scope | None = None
+    place: Path | None = None
+    note: Line | None = None
+    enabled: bool | None = None
+
+
+class EndRule(Command):
+    pass
+
+
+class RuleLists(Struct, forbid_unknown_fields=True):
+    allow: Annotated[list[RuleText], Meta(max_length=2000)] = field(default_factory=list)
+    ask: Annotated[list[RuleText], Meta(max_length=2000)] = field(default_factory=list)
+    deny: Annotated[list[RuleText], Meta(max_length=2000)] = field(default_factory=list)
+
+
+class TriedRule(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A rule that is not saved yet; ``instead`` of the one of that id, where it is a change."""
+
+    text: RuleText
+    behavior: Behavior
+    scope: Scope = "everywhere"
+    place: Path | None = None
+    instead: Id | None = None
+
+
+class RuleTest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """One request by ``rules`` or by the saved ones; or one rule over the ``last`` requests that were recorded."""
+
+    tool: Word | None = None
+    input: dict[str, Any] = field(default_factory=dict)
+    cwd: Path | None = None
+    session: Id | None = None
+    rules: RuleLists | None = None
+    rule: TriedRule | None = None
+    last: Annotated[int, Meta(ge=1, le=10_000)] = 1000
 
 
 class Seen(Command):

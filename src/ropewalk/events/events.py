@@ -234,6 +234,8 @@ class ToolFinished(Event, tag="tool_finished"):
     tool_use: str
     tool: str = ""
     failed: bool = False
+    title: str = ""
+    """As of its start."""
     output: str = ""
     cut: bool = False
     summary: str = ""
@@ -304,6 +306,36 @@ class QuestionClosed(Event, tag="question_closed"):
     edited: bool = False
     interrupt: bool = False
     because: str = ""
+    because_kind: str = ""
+    """person; or rule, grant, mode, policy, where nobody had to answer any more."""
+    rules: list[str] = field(default_factory=list)
+    """The rules that were made with this answer, word for word."""
+    tool_use: str | None = None
+    verdict: str = ""
+    """Its row in the audit."""
+
+
+class VerdictGiven(Event, tag="verdict_given"):
+    """A tool call was allowed or denied without asking anybody. Those that a person answers end with ``question_closed``."""
+
+    verdict: str
+    tool_use: str | None
+    tool: str
+    behavior: Literal["allow", "deny"]
+    because: str
+    because_kind: str = "rule"
+    """rule, grant, mode or policy."""
+    rules: list[str] = field(default_factory=list)
+    """Ids of the rules that had a say."""
+
+
+class GrantEnded(Event, tag="grant_ended"):
+    """A rule that was made with an end, for this session or on a card of it, does not hold any more."""
+
+    rule: str
+    text: str
+    why: str = ""
+    by: str = ""
 
 
 class QuestionDelivered(Event, tag="question_delivered"):
@@ -483,7 +515,8 @@ DURABLE = (
     SessionCreated | SessionChanged | ProcessStarted | ProcessEnded | StopRung | LinkLost | LinkRestored | PromptQueued
     | PromptChanged | PromptSent | PromptTaken | PromptWithdrawn | PromptFailed | PromptLost | TurnStarted | TurnEnded
     | StatusChanged | Text | Thinking | ToolStarted | ToolFinished | ToolsSummarised | TodosChanged | TaskStarted | TaskChanged
-    | TaskEnded | QuestionOpened | QuestionClosed | QuestionDelivered | ModeChanged | ModelChanged | UsageReported
+    | TaskEnded | QuestionOpened | QuestionClosed | QuestionDelivered | VerdictGiven | GrantEnded | ModeChanged | ModelChanged
+    | UsageReported
     | RateLimitChanged | ApiRetried | HookRan | McpChanged | ContextCompacting | ContextCompacted | ContextCleared
     | FilesRewound | FilesSaved | SignInChanged | Noted | Unrecognised | LineDropped | Warned | Failed
 )  # fmt: skip

@@ -82,6 +82,37 @@ class Part(Struct, omit_defaults=True):
     tags: list[str] = field(default_factory=list)
 
 
+class Matches(Struct, omit_defaults=True):
+    """What a rule would have had a say in, among the requests that were recorded last."""
+
+    total: int = 0
+    denied: int = 0
+    """Of those, how many a person denied."""
+    of: int = 0
+
+
+class Step(Struct, kw_only=True, omit_defaults=True):
+    """One width of an offer: all of these rules together."""
+
+    rules: list[str]
+    warning: str = ""
+    """What else it would allow."""
+    still_asked_because: str = ""
+    """Why the same question would come back."""
+    matches: Matches | None = None
+    also_answers: list[str] = field(default_factory=list)
+    """Ids of other open questions that it would answer."""
+
+
+class Offer(Struct, kw_only=True):
+    """What may be granted besides this once, from narrow to wide. ``rules`` are those of the first step."""
+
+    scope: Literal["session", "folder", "everywhere"]
+    places: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
 class QuestionView(Struct, kw_only=True):
     """A question as every face shows it."""
 
@@ -104,6 +135,19 @@ class QuestionView(Struct, kw_only=True):
     suggestions: list[dict[str, Any]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    because: str = ""
+    """Why we ask: no rule matches, which rule says ask, what could not be taken apart."""
+    because_rule: str | None = None
+    """The rule that says ask, by its id."""
+    offers: list[Offer] = field(default_factory=list)
+    once_only_because: str = ""
+    """Why nothing can be granted besides this once."""
+    before: dict[str, Any] | None = None
+    """The file before an edit, as it stood when this was asked: path, exists, text, or size and why there is no text."""
+    hash: str = ""
+    """Of what is shown. Given back with an answer, the answer is bound to it."""
+    policy_deadline: float | None = None
+    """When a policy denies it, if nobody has answered."""
     plan: dict[str, Any] | None = None
     choices: list[dict[str, Any]] | None = None
     origin: str | None = None
@@ -120,6 +164,117 @@ class QuestionView(Struct, kw_only=True):
     session_title: str = ""
     cwd: str = ""
     may_answer: bool = True
+
+
+class RuleView(Struct, kw_only=True):
+    """A rule, or a grant: a rule with an end. Deny beats ask beats allow, whatever the order."""
+
+    id: str
+    text: str
+    behavior: Literal["deny", "ask", "allow"]
+    scope: Literal["everywhere", "folder", "session"] = "everywhere"
+    place: str = ""
+    place_title: str = ""
+    """The session's title, where the place is a session."""
+    source: Literal["store", "file", "built_in", "cli"] = "store"
+    """``cli``: Claude Code's own settings, for show: it applies them before it asks us."""
+    file: str = ""
+    by: str = ""
+    door: str = ""
+    question: str | None = None
+    """The card that it was made on."""
+    session: str | None = None
+    note: str = ""
+    enabled: bool = True
+    created_at: float = 0.0
+    ends_at: float | None = None
+    uses_left: int | None = None
+    ends_with: Literal["", "turn", "session"] = ""
+    hits: int = 0
+    hit_at: float | None = None
+    ended_at: float | None = None
+    ended_why: str = ""
+    not_read: str = ""
+    """Of Claude Code's own: why we would not take it."""
+
+
+class TriedView(Struct, kw_only=True):
+    """A verdict tried out: nothing was asked, nothing ran."""
+
+    behavior: Literal["deny", "ask", "allow"]
+    because: str
+    parts: list[Part] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    rule: str | None = None
+
+
+class TrialLine(Struct, kw_only=True):
+    """One recorded request that a rule would answer otherwise."""
+
+    what: str
+    tool: str
+    before: str
+    after: str
+    decided: str = ""
+    """What a person said then."""
+    by: str = ""
+    at: float = 0.0
+    verdict: str = ""
+    session: str = ""
+
+
+class TrialView(Struct, kw_only=True):
+    """What one rule would have changed. ``conflicts`` are among the others: it answers, and not as a person did."""
+
+    total: int
+    more: int = 0
+    fewer: int = 0
+    denied: int = 0
+    matches: int = 0
+    conflicts: list[TrialLine] = field(default_factory=list)
+    lines: list[TrialLine] = field(default_factory=list)
+    words: str = ""
+
+
+class Suggestion(Struct, kw_only=True):
+    """Rules that would have answered what people kept approving."""
+
+    rules: list[str]
+    times: int
+    example: str
+    folder: str = ""
+
+
+class VerdictView(Struct, kw_only=True):
+    """Why a tool call ran, or did not: one row of the audit."""
+
+    id: str
+    at: float
+    session: str
+    session_title: str = ""
+    tool: str = ""
+    tool_use: str | None = None
+    what: str = ""
+    behavior: Literal["allow", "deny"]
+    because_kind: Literal["rule", "grant", "person", "policy", "mode", "cli", "built_in"]
+    because_id: str = ""
+    because: str = ""
+    by: str = ""
+    door: str = ""
+    question: str | None = None
+    rules: list[str] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    message: str = ""
+    input: Raw | dict[str, Any] = field(default_factory=dict)
+    """As asked."""
+    ran: Raw | dict[str, Any] | None = None
+    """As run, where that differs."""
+    hash: str = ""
+    cwd: str = ""
+    turn: int | None = None
+    seq: int | None = None
+    """Where in the session's log it stands, where it is known."""
+    delivered: bool | None = None
 
 
 class Partial(Struct):

@@ -7,15 +7,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..errors import Conflict, NotFound, RequestFailed
+from ..errors import Conflict, NotFound, RequestFailed, UsageError
 from ..events import commands as c
 from ..events import events as e
 from ..events import views as v
 from ..events.commands import Principal
+from ..sessions.bypass import MODE, confirmed, keep
+from ..sessions.kept import Bypass
 from ..sessions.launching import check_options
 from ..sessions.session import Session
+from ..sessions.settling import by_mode
 from ..store.rows import PromptRow
-from .making import ACCEPTING, Making
+from .making import ACCEPTING, Making, bypass_for
 from .reading import allow
 
 T = TypeVar("T")
@@ -106,9 +109,13 @@ class Driving(Making):
     async def set_mode(self, who: Principal, session: str, command: c.SetMode) -> v.Receipt:
         allow(who, "prompt")
         awake = await self._awake(session)
-        if command.mode == "bypassPermissions":
+        given: Bypass | None = None
+        if command.mode == MODE:
             allow(who, "admin")
             check_options(awake.options, command.mode, self.roster.world.config)
+            given = bypass_for(command.for_seconds, awake.row.mode, who, self.roster.world.config)
+        elif command.for_seconds is not None:
+            raise UsageError("only bypassPermissions has a length: another mode stays until it is changed")
         elif command.mode in ACCEPTING:
             allow(who, "answer")
 
@@ -116,8 +123,13 @@ class Driving(Making):
             await awake.life.come_up()
             if awake.wire is not None and awake.wire.ready:
                 await self._answered(awake.request("set_permission_mode", {"mode": command.mode}))
+            elif given is not None:
+                raise Conflict("bypassPermissions is for a living process: wake the session first", code="asleep")
             awake.known.mode = command.mode
-            await awake.wish([e.ModeChanged(mode=command.mode, by=who.name)], [awake.change(mode=command.mode)])
+            kept = [keep(awake, given)] if given is not None or awake.bypass is not None else []
+            await awake.wish([e.ModeChanged(mode=command.mode, by=who.name)], [awake.change(mode=command.mode), *kept])
+            confirmed(awake)
+            by_mode(awake, command.mode, who.name)
             return v.Receipt(session=awake.id, reply={"mode": command.mode})
 
         return await self.once.carried_out(who, "mode", awake.id, command, do, v.Receipt)

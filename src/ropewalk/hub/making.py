@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from ..config import Config
 from ..errors import Conflict, FolderMissing, NotFound, UsageError
 from ..events import commands as c
 from ..events import events as e
 from ..events import views as v
 from ..events.commands import Principal
-from ..sessions.kept import Begun, Kept
+from ..sessions.bypass import MODE
+from ..sessions.kept import Begun, Bypass, Kept
 from ..sessions.launching import check_folder, check_options
 from ..sessions.prompts import content_of, words_of
 from ..sessions.session import Session
@@ -51,11 +53,13 @@ class Making(Reading):
             options = msgspec.json.decode(base.options, type=Kept).options
         mode = command.permission_mode or (base.mode if base else "") or "default"
         check_options(options, mode, world.config)
-        if mode == "bypassPermissions":
+        given: Bypass | None = None
+        if mode == MODE:
             allow(who, "admin")
+            given = bypass_for(command.for_seconds, base.mode if base else "default", who, world.config)
         if command.permission_mode in ACCEPTING or command.options.allowed_tools:
             allow(who, "answer")
-        row = self._new_row(who, command, base, cwd, mode, options)
+        row = self._new_row(who, command, base, cwd, mode, options, given)
         created = e.SessionCreated(
             session=row.id, at=row.created_at, cwd=cwd, title=row.title, by=who.name, door=who.door, sim=row.sim,
             fork_of=row.parent, fork_at=command.fork_at, resume=command.resume,
@@ -96,8 +100,9 @@ class Making(Reading):
         return base
 
     def _new_row(
-        self, who: Principal, command: c.CreateSession, base: SessionRow | None, cwd: str, mode: str, options: c.SessionOptions
-    ) -> SessionRow:
+        self, who: Principal, command: c.CreateSession, base: SessionRow | None, cwd: str, mode: str, options: c.SessionOptions,
+        given: Bypass | None,
+    ) -> SessionRow:  # fmt: skip
         world = self.roster.world
         now = world.clock()
         begun = Begun()
@@ -111,7 +116,7 @@ class Making(Reading):
         return SessionRow(
             id=world.new_id(), title=cleaned(title), tags=[cleaned(tag) for tag in command.tags], cwd=cwd, runner=LOCAL,
             owner=who.name, status="asleep", why="no prompt yet", status_at=now, mode=mode,
-            model=command.model or (base.model if base else "") or "", options=msgspec.json.encode(Kept(options, begun)),
+            model=command.model or (base.model if base else "") or "", options=msgspec.json.encode(Kept(options, begun, given)),
             sim=options.sim or world.config.sim or bool(base and base.sim), parent=base.id if base else None,
             cli_session=command.resume, cost_usd=0.0, created_at=now, changed_at=now,
         )  # fmt: skip
@@ -122,6 +127,15 @@ class Making(Reading):
             title=command.title,
         )  # fmt: skip
         return await self.create(who, made)
+
+
+def bypass_for(seconds: float | None, before: str, who: Principal, config: Config) -> Bypass:
+    """By name, with a length, where the configuration permits it."""
+    if seconds is None:
+        raise UsageError("say for how long nothing is to be asked: for_seconds, e.g. 900")
+    if seconds > config.bypass_longest:
+        raise UsageError(f"bypassPermissions lasts at most {config.bypass_longest:g} seconds here (bypass_longest)")
+    return Bypass(seconds=seconds, before=before if before and before != MODE else "default", by=who.name)
 
 
 def title_from(prompt: str) -> str:

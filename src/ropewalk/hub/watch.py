@@ -6,11 +6,13 @@ import asyncio
 
 import structlog
 
+from ..sessions.bypass import end_in_time
 from ..sessions.roster import Roster
 from ..sessions.session import Session
+from ..sessions.settling import expire
 from .claude import Claude
 
-TICK = 2.0
+TICK = 1.0
 LATE = 3.0
 """A tick this late means that we were stopped, or the machine slept: nobody else was silent meanwhile."""
 
@@ -33,6 +35,7 @@ class Watch:
             if self._claude.found is None and not self._roster.world.config.sim:
                 await self._look()
             now = self._roster.world.clock()
+            self._roster.world.rules.expire()
             for session in list(self._roster.awake.values()):
                 self._look_at(session, loop.time(), now, slept)
 
@@ -49,6 +52,9 @@ class Watch:
         wire = session.wire
         if wire is None:
             return
+        expire(session, clock)
+        if session.bypass is not None:
+            self._roster.world.tasks.start(end_in_time(session))
         if slept:
             wire.last_sign = now
         silent = now - wire.last_sign

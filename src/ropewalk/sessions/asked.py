@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 
 from ..events.events import QuestionKind
 from ..events.views import QuestionView
+from ..permissions.request import Request
 from ..protocol.answers import choices_of
 from ..protocol.control import CanUseTool, ControlRequest, Elicitation, RequestUserDialog
 from ..protocol.hearing import subtype_of
@@ -67,6 +68,14 @@ def _permission(view: QuestionView, asked: CanUseTool, cwd: str, exists: bool | 
         view.plan = plan_of(given)
     elif view.asks == "choice":
         view.choices = _choices(given)
+
+
+def file_before(request: Request) -> str | None:
+    """The file that an edit would change, by its full name."""
+    if request.tool not in EDITS:
+        return None
+    path = file_of(request.input)
+    return path if path.startswith("/") else f"{request.cwd}/{path}" if path else None
 
 
 def kind_of(tool: str) -> QuestionKind:

@@ -6,7 +6,7 @@ Each change is an event and a row together. Refuses a second answer, and an answ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,12 +16,18 @@ from ..events import commands as c
 from ..events import events as e
 from ..events.commands import Principal
 from ..events.views import QuestionView
+from ..permissions.request import Request, Verdict
+from ..permissions.tools import ONLY_PEOPLE
 from ..protocol.answers import Allow, Answer, Deny, Refusal, Reply
 from ..protocol.control import CanUseTool, ControlRequest
-from ..store.base import Change, Put, RowChange, Value, put
-from ..store.rows import QuestionRow, VerdictRow
+from ..store.base import Change, RowChange, Value, put
+from ..store.rows import QuestionRow, RuleRow, VerdictRow
 from .asked import Fresh, answer_from, question_view
+from .clean import harmless
+from .granting import granted, judged
 from .kept import Begun, Kept
+from .policies import deadline, run_instead
+from .verdicts import Subject, hash_of, kept_context
 from .wire import Wire, key_of
 
 if TYPE_CHECKING:
@@ -53,16 +59,28 @@ class Desk:
 
     # -- the CLI
 
-    def opened(self, request: ControlRequest, events: list[e.Event], now: float) -> list[RowChange]:
+    def is_open(self, question: str) -> bool:
+        """Open, and nobody's answer to it is being stored."""
+        return question in self.open and question not in self._answering
+
+    def ask(
+        self, request: ControlRequest, subject: Subject | None, verdict: Verdict | None, before: dict[str, Any] | None = None
+    ) -> None:
+        """People are asked. ``subject`` None: no tool call, or one that nobody could judge."""
         session, world = self._session, self._session.world
         assert session.wire is not None
-        if any(row.request_id == request.request_id and row.process == session.wire.process for row in self.open.values()):
-            return []
+        now = world.clock()
         agent = request.request.agent_id if isinstance(request.request, CanUseTool) else None
         view = question_view(
             request, session=session.id, question_id=world.new_id(), cwd=session.row.cwd, at=now,
             origin=session.wire.translator.agent_words(agent), session_title=session.row.title,
+            exists=before.get("exists") if before else None,
         )  # fmt: skip
+        view.before, view.hash, view.policy_deadline = before, hash_of(view.tool, view.input), deadline(world, now)
+        if subject is not None and verdict is not None:
+            judged(view, subject, verdict, world.rules.book)
+        elif view.asks == "permission":
+            view.once_only_because = "what would run can't be read"
         asked = msgspec.json.encode(view)
         row = QuestionRow(
             id=view.id, session=session.id, process=session.wire.process, request_id=request.request_id, kind=view.asks,
@@ -70,11 +88,34 @@ class Desk:
             asked=asked, opened_at=now,
         )  # fmt: skip
         self.open[row.id] = row
+        if subject is not None:
+            session.judging.subjects[row.id] = subject
         self.tell_board()
-        events.append(
-            e.QuestionOpened(question=row.id, asks=view.asks, tool=view.tool, words=view.line, asked=msgspec.Raw(asked))
-        )
-        return [put(row)]
+        told = e.QuestionOpened(question=row.id, asks=view.asks, tool=view.tool, words=view.line, asked=msgspec.Raw(asked))
+        session.post([told], [put(row)])
+
+    def closed_by(self, row: QuestionRow, kept: VerdictRow, fate: e.Fate) -> tuple[list[e.Event], list[RowChange]]:
+        """Answered without people: what is told, and the row that changes."""
+        del self.open[row.id]
+        self._session.judging.subjects.pop(row.id, None)
+        self.tell_board()
+        row.state, row.closed_at = fate, kept.at
+        row.verdict = msgspec.json.encode({"behavior": kept.behavior, "because": kept.because, "because_kind": kept.because_kind})
+        told = e.QuestionClosed(
+            question=row.id, fate=fate, behavior=kept.behavior, because=kept.because, because_kind=kept.because_kind,  # type: ignore[arg-type]
+            tool_use=kept.tool_use, verdict=kept.id,
+        )  # fmt: skip
+        changed: dict[str, Value] = {"state": fate, "closed_at": kept.at, "verdict": row.verdict}
+        return [told], [Change("question", {"id": row.id}, changed, {"state": "open"}, must=False)]
+
+    def expects(self, key: str, row: QuestionRow) -> None:
+        """The answer is under way, under this key."""
+        self._undelivered[key] = row
+
+    def still_asked(self, row: QuestionRow) -> None:
+        row.state, row.closed_at, row.verdict = "open", None, None
+        self.open[row.id] = row
+        self.tell_board()
 
     def withdrawn(self, request_id: str, events: list[e.Event]) -> list[RowChange]:
         """The CLI no longer asks. An answer that is being stored at this moment comes too late, and says so by itself."""
@@ -100,6 +141,7 @@ class Desk:
     def _close(self, row: QuestionRow, fate: e.Fate, events: list[e.Event]) -> list[RowChange]:
         now = self._session.world.clock()
         del self.open[row.id]
+        self._session.judging.subjects.pop(row.id, None)
         self.tell_board()
         events.append(e.QuestionClosed(question=row.id, fate=fate))
         return [Change("question", {"id": row.id}, {"state": fate, "closed_at": now}, {"state": "open"}, must=False)]
@@ -132,17 +174,33 @@ class Desk:
             raise Conflict("the process that asked is not heard now; the question stays open", code="unreachable")
         request = wire.connection.questions.get(row.request_id)
         given = request.request.input if isinstance(request.request, CanUseTool) else None
-        verdict = answer_from(view_of(row), command, wire.connection.version, given)
+        view = view_of(row)
+        if command.shown is not None and command.shown != view.hash:
+            raise Conflict("this is not what was shown: look at the question again, then answer", code="not_as_shown")
+        verdict = answer_from(view, command, wire.connection.version, given)
+        granted = self._granted(who, row, view, command)
         said = verdict.deny if isinstance(verdict, Fresh) else verdict
         self._answering[question] = who
         try:
             if isinstance(verdict, Fresh):
                 await self._begin_afresh(row, request, who, command, verdict, rows)
             else:
-                await self._give(row, request, who, command, said, rows)
+                rows = [*rows, *(put(one) for one in granted)]
+                await self._give(row, request, who, command, said, rows, granted=granted)
         finally:
             self._answering.pop(question, None)
+        for one in granted:
+            self._session.world.rules.put(one)
         return row
+
+    def _granted(self, who: Principal, row: QuestionRow, view: QuestionView, command: c.Answer) -> list[RuleRow]:
+        """The rules that are made with this answer. Raises ``UsageError`` or ``Conflict`` for what was not shown."""
+        subject = self._session.judging.subjects.get(row.id)
+        if command.remember is None or not command.remember.rules:
+            return []
+        if subject is None:
+            raise Conflict("what this is about can't be told any more: allow it once", code="once_only")
+        return granted(self._session, who, view, subject, command.remember)
 
     async def _begin_afresh(
         self,
@@ -158,7 +216,7 @@ class Desk:
         session = self._session
         prompt, queued, changes = session.prompts.made(who, c.Prompt(text=fresh.prompt, when="instead"))
         begun = Begun(afresh=True)
-        kept = session.change(options=msgspec.json.encode(Kept(session.options, begun)), mode="acceptEdits")
+        kept = session.change(options=msgspec.json.encode(Kept(session.options, begun, session.bypass)), mode="acceptEdits")
         await self._give(row, request, who, command, fresh.deny, [*changes, kept, *rows], [queued])
         session.begun = begun
         session.known.mode = "acceptEdits"
@@ -175,9 +233,11 @@ class Desk:
         said: Answer,
         rows: Iterable[RowChange],
         events: Iterable[e.Event] = (),
+        granted: Sequence[RuleRow] = (),
     ) -> None:
         session, wire = self._session, self._session.wire
         assert wire is not None
+        said, ran = self._as_run(request, said)
         wire.flush()
         try:
             wire.connection.answer(row.request_id, said)
@@ -186,6 +246,7 @@ class Desk:
         data = wire.take()
         now = session.world.clock()
         verdict = verdict_of(command, said)
+        audit = self._audit(row, request, who, command, verdict, ran, now)
         changed: dict[str, Value] = {
             "state": "answered",
             "closed_at": now,
@@ -196,9 +257,10 @@ class Desk:
         event = e.QuestionClosed(
             question=row.id, fate="answered", behavior=command.behavior, by=who.name, door=who.door,
             message=(command.message or "")[: e.TEXT_LIMIT], edited=command.updated_input is not None,
-            interrupt=command.interrupt, because=f"{who.name} on {who.door}",
+            interrupt=command.interrupt, because=f"{who.name} on {who.door}", because_kind="person",
+            rules=[one.text for one in granted], tool_use=audit.tool_use, verdict=audit.id,
         )  # fmt: skip
-        changes = [Change("question", {"id": row.id}, changed, {"state": "open"}), self._audit(row, who, verdict, now), *rows]
+        changes = [Change("question", {"id": row.id}, changed, {"state": "open"}), put(audit), *rows]
         line = wire.line_said(data)
         key = key_of(data, line.n)
         del self.open[row.id]
@@ -215,6 +277,7 @@ class Desk:
             raise
         for name, value in changed.items():
             setattr(row, name, value)
+        session.judging.subjects.pop(row.id, None)
         wire.write(key, data)
         session.life.answered()
         session.settle()
@@ -232,14 +295,29 @@ class Desk:
             wire.said -= 1
         self._session.settle()
 
-    def _audit(self, row: QuestionRow, who: Principal, verdict: dict[str, Any], now: float) -> Put:
-        ran = verdict.get("updated_input")
-        return put(
-            VerdictRow(
-                id=self._session.world.new_id(), session=self._session.id, question=row.id, tool=row.tool,
-                what=view_of(row).line, behavior=verdict["behavior"], because_kind="person", because=f"{who.name} on {who.door}",
-                by=who.name, door=who.door, input=row.input, ran=msgspec.json.encode(ran) if ran is not None else None, at=now,
-            )
+    def _as_run(self, request: ControlRequest, said: Answer) -> tuple[Answer, Mapping[str, Any] | None]:
+        """The answer as policies leave it, and the input that runs where it is not the one that was asked."""
+        asked = request.request
+        if not isinstance(said, Allow) or not isinstance(asked, CanUseTool):
+            return said, None
+        if asked.tool_name in ONLY_PEOPLE or (said.updated_input is None and "input" in request.misfits):
+            return said, said.updated_input
+        given = said.updated_input if said.updated_input is not None else asked.input
+        instead = run_instead(Request(asked.tool_name, given, self._session.row.cwd), self._session.world)
+        return (said, said.updated_input) if instead is None else (Allow(instead, said.updated_permissions), instead)
+
+    def _audit(
+        self, row: QuestionRow, request: ControlRequest, who: Principal, command: c.Answer, verdict: dict[str, Any],
+        ran: Mapping[str, Any] | None, now: float,
+    ) -> VerdictRow:  # fmt: skip
+        subject = self._session.judging.subjects.get(row.id)
+        view = view_of(row)
+        return VerdictRow(
+            id=self._session.world.new_id(), session=self._session.id, question=row.id, tool=row.tool,
+            what=view.line, behavior=verdict["behavior"], because_kind="person", because=f"{who.name} on {who.door}",
+            by=who.name, door=who.door, input=row.input, ran=msgspec.json.encode(harmless(ran)) if ran is not None else None,
+            at=now, tool_use=view.tool_use, cwd=view.cwd, parts=msgspec.json.encode(view.parts), context=kept_context(subject),
+            hash=view.hash, message=(command.message or "")[: e.TEXT_LIMIT], turn=self._session.known.turn,
         )  # fmt: skip
 
     def _still_open(self, question: str) -> QuestionRow:

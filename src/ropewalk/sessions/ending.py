@@ -97,6 +97,13 @@ class Ending(Lifeline):
         except RopewalkError:
             return  # the next rung is harder
 
+    def end_now(self) -> None:
+        """By the hub's order: what may not go on."""
+        wire = self._session.wire
+        if wire is not None and self.stopping is None:
+            self._stops("sleep")
+            self._session.world.tasks.start(self._end_quietly(wire, 0.0))
+
     def interrupt_soon(self) -> None:
         wire = self._session.wire
         if wire is not None:

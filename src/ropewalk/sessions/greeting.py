@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import RopewalkError, SessionGone
 from ..events import events as e
+from .bypass import confirmed
 from .ending import Ending
 from .wire import Wire, key_of
 
 if TYPE_CHECKING:
     from ..protocol.pending import Outcome
 
+SEES = "ropewalk-sees"
+HOOK_WITHIN = 86400
+"""Seconds that a tool call waits for us at most: a restart of the hub delays it, and never refuses it."""
 START_WITHIN = 90.0
 """Seconds until a CLI must have answered our first request; 2.1.37 takes 3 on an idle machine, a loaded one may take 30."""
 
@@ -23,7 +27,9 @@ class Greeting(Ending):
         if wire.over:
             return  # it ended at once: its end tells the rest
         options = self._session.options
-        fields = {"appendSystemPrompt": options.append_system_prompt} if options.append_system_prompt else {}
+        fields: dict[str, Any] = {"appendSystemPrompt": options.append_system_prompt} if options.append_system_prompt else {}
+        if self._session.world.config.see_everything:
+            fields["hooks"] = {"PreToolUse": [{"hookCallbackIds": [SEES], "timeout": HOOK_WITHIN}]}
         wire.connection.send_initialize(fields, lambda outcome: self._greeted(wire, outcome))
         data = wire.take()
         line = wire.line_said(data)
@@ -52,6 +58,7 @@ class Greeting(Ending):
         if wire.over or wire.ready:
             return
         wire.ready = True
+        confirmed(self._session)
         self._up.set()
         self._session.board.ready()
         self.goes_on()

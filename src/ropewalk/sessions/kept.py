@@ -23,8 +23,19 @@ class Begun(msgspec.Struct, omit_defaults=True):
     """The present conversation is over: its process is ended, and what waits begins a new one."""
 
 
+class Bypass(msgspec.Struct, omit_defaults=True):
+    """A time without questions that a person gave."""
+
+    seconds: float
+    before: str = "default"
+    by: str = ""
+    until: float | None = None
+    """None until the CLI runs in it."""
+
+
 class Kept(msgspec.Struct, omit_defaults=True):
     """What the ``options`` column of a session holds."""
 
     options: SessionOptions = msgspec.field(default_factory=SessionOptions)
     begun: Begun = msgspec.field(default_factory=Begun)
+    bypass: Bypass | None = None

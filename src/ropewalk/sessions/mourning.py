@@ -14,6 +14,7 @@ from ..errors import LinkBroken
 from ..events import events as e
 from ..store.base import Change, RowChange, Value
 from ..transports.base import End
+from .bypass import over
 from .causes import process_end
 from .ending import Ending
 from .kept import Begun
@@ -63,6 +64,7 @@ class Mourning(Ending):
         rows += session.prompts.process_gone(written, sure, end.why, events)
         self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if unclean else []
         self._held = self._held or (len(events) > unfinished and wanted is None)
+        rows += over(session, "its process has ended", events)
         stderr = list(end.stderr[-20:])
         ended = e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
         events.append(ended)

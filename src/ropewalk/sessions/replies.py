@@ -70,6 +70,8 @@ def _check(question: QuestionView, command: commands.Answer) -> None:
             raise UsageError("an input that you changed is allowed once: leave remember out, or the input as it was asked")
     elif command.updated_input is not None or command.remember is not None or command.answers is not None:
         raise UsageError("a deny takes a message and interrupt; updated_input, remember and answers go with an allow")
+    if command.remember is not None and (command.remember.suggestion is None) == (not command.remember.rules):
+        raise UsageError("remember takes either rules, or the number of one of Claude Code's own suggestions")
     if command.remember is not None and question.asks != "permission":
         raise UsageError(f"nothing can be remembered about a {question.asks}: only a person answers it, each time")
 
@@ -94,7 +96,7 @@ def _changed(command: commands.Answer, asked: Mapping[str, Any]) -> Mapping[str,
 
 def _remembered(question: QuestionView, command: commands.Answer) -> list[Mapping[str, Any]]:
     """That one suggestion, unchanged: all of them together would change the session's mode."""
-    if command.remember is None:
+    if command.remember is None or command.remember.suggestion is None:
         return []
     if question.no_always:
         raise Conflict("Claude Code wants no lasting rule for this: allow it once", code="once_only")

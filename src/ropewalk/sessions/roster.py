@@ -9,8 +9,9 @@ from weakref import WeakValueDictionary
 from ..errors import LinkBroken, NotFound, RopewalkError
 from ..events import events as e
 from ..store.base import More
-from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow
+from ..store.rows import ProcessRow, PromptRow, QuestionRow, RuleRow, SessionRow
 from ..transports.runner import Account, ProcessReport
+from .inforce import is_grant
 from .session import STANDING, WAITING, Session
 from .takeover import take_over
 from .world import World
@@ -29,6 +30,7 @@ class Roster:
         self._known: WeakValueDictionary[str, Session] = WeakValueDictionary()
         """Those that somebody still holds, also when they were let go: a second copy would start a second process."""
         self._loading: dict[str, asyncio.Future[Session]] = {}
+        world.rules.changed, world.rules.ended = self._other_rules, self._rule_ended
         self._reports: dict[str, ProcessReport] | None = None
         """What the runner said it has, at its last hello; None while it is not heard."""
 
@@ -79,6 +81,19 @@ class Roster:
         for name, session in list(self.awake.items())[:-KEPT]:
             if session.life.asleep and not session.queue and not session.desk.open and not session.heard:
                 del self.awake[name]
+
+    # -- rules that come and go
+
+    def _other_rules(self) -> None:
+        """What is open and now decided is answered."""
+        for session in list(self.awake.values()):
+            if session.desk.open and session.wire is not None:
+                self.world.tasks.start(session.judging.again())
+
+    def _rule_ended(self, row: RuleRow) -> None:
+        session = self._known.get(row.session or "")
+        if session is not None and is_grant(row):
+            session.post([e.GrantEnded(rule=row.id, text=row.text, why=row.ended_why, by=row.ended_by)])
 
     # -- processes of an earlier life, and runners that come and go
 

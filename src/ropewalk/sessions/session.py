@@ -23,11 +23,13 @@ from ..protocol.messages import Result
 from ..store.base import Change, Entry, Line, Put, RowChange, SeqOf, Stored, cleaned
 from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow, TurnRow
 from .desk import Desk
+from .judging import Judging
 from .kept import Begun, Kept
 from .known import Known
 from .life import Life
 from .prompts import Prompts
 from .queue import Queue
+from .settling import by_mode
 from .status import StatusBoard
 from .wire import ENDS, Run, Wire
 from .world import World
@@ -45,7 +47,7 @@ class Session:
     def __init__(self, world: World, row: SessionRow, prompts: list[PromptRow], questions: list[QuestionRow]) -> None:
         self.world, self.row, self.id = world, row, row.id
         kept = msgspec.json.decode(row.options, type=Kept)
-        self.options, self.begun = kept.options, kept.begun
+        self.options, self.begun, self.bypass = kept.options, kept.begun, kept.bypass
         self.known = Known(
             mode=row.mode or None,
             model=row.model or None,
@@ -56,6 +58,7 @@ class Session:
         )
         self.board = StatusBoard(clock_words)
         self.queue = Queue(prompts)
+        self.judging = Judging(self)
         self.desk = Desk(self, questions)
         self.prompts = Prompts(self)
         self.life = Life(self)
@@ -235,7 +238,7 @@ class Session:
 
     def conversation_is(self, begun: Begun) -> Change:
         self.begun = begun
-        return self.change(options=msgspec.json.encode(Kept(self.options, begun)))
+        return self.change(options=msgspec.json.encode(Kept(self.options, begun, self.bypass)))
 
     def _apply(self, rows: Iterable[RowChange]) -> None:
         for row in rows:
@@ -279,7 +282,7 @@ class Session:
         for one in notable:
             match one:
                 case ControlRequest():
-                    rows += self.desk.opened(one, events, now)
+                    self.judging.heard(one)
                 case ControlCancelRequest():
                     rows += self.desk.withdrawn(one.request_id, events)
                 case Result():
@@ -315,6 +318,7 @@ class Session:
             rows.append(self.conversation_is(msgspec.structs.replace(self.begun, spent=total)))
         if self.wire is not None and result.subtype == "error_during_execution" and not result.num_turns:
             self.wire.refused = "; ".join(result.reasons)[:400] or "it does not say why"
+        rows += self.world.rules.end_with(self.id, self.known.turn)
         cost = (self.row.cost_usd or 0.0) + result.cost_usd
         rows.append(self.change(cost_usd=cost, changed_at=now))
         return rows
@@ -331,6 +335,7 @@ class Session:
             events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode and not self.begun.afresh:
             values["mode"] = cleaned(connection.mode)
+            asyncio.get_running_loop().call_soon(by_mode, self, connection.mode, "Claude Code")
         if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:
             values["model"] = self.known.model
         if e.TurnEnded in kinds:

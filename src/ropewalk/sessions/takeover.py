@@ -33,6 +33,7 @@ async def take_over(session: Session, process: ProcessRow, report: ProcessReport
     world.link.attach(process.id, report.stored, wire)
     wire.write_again()
     wire.flush()
+    session.judging.heard_before()
     if wire.ready:
         session.life.goes_on()
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("ropewalk.sessions")
 STREAM = b'{"type":"stream_event"'
-ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog"})
-"""Questions that people answer. All others are refused at once: the CLI would wait for ever."""
+ANSWERABLE = frozenset({"can_use_tool", "elicitation", "request_user_dialog", "hook_callback"})
+"""Questions that rules or people answer. All others are refused at once: the CLI would wait for ever."""
 ENDS = frozenset({e.TurnEnded, e.TaskEnded})
 """Kinds of events after which the next prompt may go, or the process rest."""
 

@@ -11,6 +11,7 @@ from ..protocol.versions import Version
 from ..store.base import Store, Stored
 from ..store.rows import SessionRow
 from ..transports.runner import RunnerLink
+from .inforce import InForce
 from .slots import Slots
 from .tasks import Tasks
 
@@ -43,6 +44,7 @@ class World:
     config: Config
     told: Told
     slots: Slots
+    rules: InForce
     tasks: Tasks
     clock: Callable[[], float]
     """Seconds since 1970: for people. Waiting is done by the loop's own clock."""

@@ -140,6 +140,18 @@ class VerdictRow(TableRow, kw_only=True):
     ran: bytes | None = None
     """As run, where that differs."""
     at: float = 0.0
+    tool_use: str | None = None
+    cwd: str = ""
+    rules: list[str] = []
+    """Ids of those that had a say."""
+    parts: bytes = b"[]"
+    """With their own verdicts, as JSON."""
+    context: bytes = b"{}"
+    """What the names in it led to, as JSON: by it a rule can be tried on it later."""
+    hash: str = ""
+    """Of what was shown to whoever answered."""
+    message: str = ""
+    turn: int | None = None
 
 
 class CommandRow(TableRow, kw_only=True):
@@ -196,6 +208,19 @@ class RuleRow(TableRow, kw_only=True):
     uses_left: int | None = None
     hits: int = 0
     hit_at: float | None = None
+    text: str = ""
+    """The rule as it is written."""
+    note: str = ""
+    door: str = ""
+    question: str | None = None
+    """The card that it was made on."""
+    session: str | None = None
+    """The session that it was made in, or for."""
+    turn: int | None = None
+    """The turn of that session that it ends with."""
+    ended_at: float | None = None
+    ended_why: str = ""
+    ended_by: str = ""
 
 
 class TokenRow(TableRow, kw_only=True):

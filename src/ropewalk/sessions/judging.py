@@ -1,0 +1,193 @@
+"""Each request of the CLI, judged before anybody hears of it: a rule answers at once, or it becomes a question for people.
+
+Refuses to allow what is not stored: the answer is written after its verdict is on the disk, whatever dies in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LocalProtocolError
+from ..events import events as e
+from ..permissions.policy import decide
+from ..permissions.request import Context, Request, Verdict
+from ..protocol.answers import Allow, Answer, Deny, Reply
+from ..protocol.control import CanUseTool, ControlRequest, HookCallback
+from ..store.base import RowChange, put
+from ..store.rows import QuestionRow, VerdictRow
+from .asked import file_before
+from .looking import Looking
+from .policies import run_instead
+from .verdicts import Subject, told, verdict_row
+from .wire import Wire, key_of
+
+if TYPE_CHECKING:
+    from .session import Session
+
+DENIED_BY_RULE = (
+    "Denied by a rule of the person who runs this: {}. Do not try to get around it; go on without, or say what you need."
+)
+
+
+class Judging:
+    """For one session. ``subjects``: of its open questions, by their id."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        world, row = session.world, session.row
+        self._looking = Looking(world, session.id, row.cwd, tuple(session.options.add_dirs))
+        self._under_way: set[str] = set()
+        self.subjects: dict[str, Subject] = {}
+
+    # -- what the CLI asks
+
+    def heard(self, request: ControlRequest) -> None:
+        """Judged beside the loop, since names must be looked up; nothing else waits for it."""
+        if request.request_id not in self._under_way:
+            self._under_way.add(request.request_id)
+            self._session.world.tasks.start(self._judge(request))
+
+    def heard_before(self) -> None:
+        """What an earlier life of the hub heard and had neither answered nor asked anybody."""
+        wire = self._session.wire
+        assert wire is not None
+        known = {row.request_id for row in self._session.desk.open.values()}
+        for request in list(wire.connection.questions):
+            if request.request_id not in known:
+                self.heard(request)
+
+    async def _judge(self, request: ControlRequest) -> None:
+        wire = self._session.wire
+        try:
+            subject = await self.subject(request)
+            if wire is None or not self._waits(wire, request):
+                return  # withdrawn, or its process is gone
+            if subject is None:
+                self._session.desk.ask(request, None, None)
+                return
+            verdict = decide(subject.request, self._session.world.rules.book, subject.context)
+            if isinstance(request.request, HookCallback):
+                self._tell_hook(wire, request, subject, verdict)
+            elif verdict.behavior == "ask":
+                await self._ask(wire, request, subject, verdict)
+            else:
+                self._answer_by_rule(wire, request, subject, verdict)
+        finally:
+            self._under_way.discard(request.request_id)
+
+    def _waits(self, wire: Wire, request: ControlRequest) -> bool:
+        return self._session.wire is wire and not wire.over and request.request_id in wire.connection.questions
+
+    async def subject(self, request: ControlRequest) -> Subject | None:
+        """None: no tool call, or one whose input nobody could read."""
+        asked = request.request
+        if isinstance(asked, CanUseTool) and "input" not in request.misfits:
+            return await self._looked_up(asked.tool_name, asked.input, bool(asked.requires_user_interaction))
+        if isinstance(asked, HookCallback) and isinstance(given := asked.input.get("tool_input"), Mapping):
+            return await self._looked_up(str(asked.input.get("tool_name", "")), given, False)
+        return None
+
+    async def _looked_up(self, tool: str, given: Mapping[str, Any], interaction: bool) -> Subject:
+        request = Request(tool, given, self._session.row.cwd, interaction)
+        return Subject(request, await self._looking.context(request))
+
+    def bare(self, asked: CanUseTool) -> Subject:
+        """Where nothing of it was looked up."""
+        return Subject(
+            Request(asked.tool_name, asked.input, self._session.row.cwd), Context(resolved={}, session=self._session.id)
+        )
+
+    # -- a rule answers
+
+    def _answer_by_rule(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
+        session, now = self._session, self._session.world.clock()
+        said, ran = self.answer_to(subject, verdict)
+        row = verdict_row(session, subject, verdict, now, tool_use=tool_use_of(request), ran=ran)
+        try:
+            self.say(wire, request, said, [told(row)], [put(row), *session.world.rules.used(verdict.rules, now)])
+        except LocalProtocolError:  # what can't be answered so is for people to look at
+            session.desk.ask(request, subject, verdict)
+
+    def answer_to(self, subject: Subject, verdict: Verdict) -> tuple[Answer, Mapping[str, Any] | None]:
+        """What the CLI is told, and the input that runs where a policy changes it."""
+        if verdict.behavior != "allow":
+            return Deny(DENIED_BY_RULE.format(verdict.because)), None
+        ran = run_instead(subject.request, self._session.world)
+        return Allow(ran), ran
+
+    def say(self, wire: Wire, request: ControlRequest, said: Answer, events: list[e.Event], rows: list[RowChange]) -> str:
+        """Stored, then said; the key under which it is written. ``LocalProtocolError``: it can't be answered so, nothing was."""
+        wire.flush()
+        wire.connection.answer(request.request_id, said)
+        data = wire.take()
+        line = wire.line_said(data)
+        key = key_of(data, line.n)
+        self._session.post(events, rows, lines=[line], then=lambda _: wire.write(key, data))
+        return key
+
+    def _tell_hook(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
+        """A denial holds also for what the CLI would not have asked; all else goes its way."""
+        session, now = self._session, self._session.world.clock()
+        if verdict.behavior != "deny":
+            self.say(wire, request, Reply({}), [], [])
+            return
+        row: VerdictRow = verdict_row(session, subject, verdict, now, tool_use=tool_use_of(request))
+        rows = [put(row), *session.world.rules.used(verdict.rules, now)]
+        self.say(wire, request, Reply(hook_denial(verdict.because)), [told(row)], rows)
+
+    # -- people are asked
+
+    async def _ask(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
+        path = file_before(subject.request)
+        before = await self._looking.before(path) if path else None
+        if self._waits(wire, request):
+            self._session.desk.ask(request, subject, verdict, before)
+
+    async def again(self) -> None:
+        """Other rules hold than before: what is open and now decided is answered."""
+        for row in list(self._session.desk.open.values()):
+            wire = self._session.wire
+            if row.kind != "permission" or wire is None or row.request_id not in wire.connection.questions:
+                continue
+            request = wire.connection.questions.get(row.request_id)
+            subject = self.subjects.get(row.id) or await self.subject(request)
+            if subject is not None and self._waits(wire, request) and self._session.desk.is_open(row.id):
+                self.subjects[row.id] = subject
+                verdict = decide(subject.request, self._session.world.rules.book, subject.context)
+                if verdict.behavior != "ask":
+                    self.close(wire, row, request, subject, verdict)
+
+    def close(
+        self, wire: Wire, row: QuestionRow, request: ControlRequest, subject: Subject, verdict: Verdict, kind: str = "",
+        said: Answer | None = None, fate: e.Fate = "answered",
+    ) -> None:  # fmt: skip
+        """A question that people were asked, answered without them: by a rule, a mode or a policy."""
+        session, now = self._session, self._session.world.clock()
+        given, ran = (said, None) if said is not None else self.answer_to(subject, verdict)
+        kept = verdict_row(
+            session, subject, verdict, now, tool_use=tool_use_of(request), ran=ran, kind=kind, question=row.id
+        )  # fmt: skip
+        events, rows = session.desk.closed_by(row, kept, fate)
+        try:
+            key = self.say(wire, request, given, events, [*rows, put(kept), *session.world.rules.used(verdict.rules, now)])
+            session.desk.expects(key, row)
+        except LocalProtocolError:
+            session.desk.still_asked(row)
+        session.life.answered()
+        session.settle()
+
+
+def tool_use_of(request: ControlRequest) -> str | None:
+    asked = request.request
+    return asked.tool_use_id if isinstance(asked, CanUseTool | HookCallback) else None
+
+
+def hook_denial(because: str) -> dict[str, Any]:
+    """As 2.1.37 and later take it from a PreToolUse hook."""
+    said = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": DENIED_BY_RULE.format(because),
+    }
+    return {"hookSpecificOutput": said}
