@@ -118,7 +118,9 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | No
     }
     settings |= {name: value for name, value in (flags or {}).items() if value is not None}
     config = _checked(settings, "the settings")
-    return msgspec.structs.replace(config, home=os.path.abspath(os.path.expanduser(config.home)))
+    rules = config.rules or str(config_file(environ).with_name("rules.toml"))
+    paths = {name: os.path.abspath(os.path.expanduser(path)) for name, path in (("home", config.home), ("rules", rules))}
+    return msgspec.structs.replace(config, **paths)
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:

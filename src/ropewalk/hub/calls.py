@@ -72,6 +72,10 @@ class HubCalls(Protocol):
     async def attach_file(self, who: Principal, session: str, name: str, data: bytes, kind: str) -> dict[str, Any]:
         """Keep a file for a prompt; the reference goes into ``content``: {"type": "attachment", "id": …}."""
 
+    async def add_rule(self, who: Principal, command: c.NewRule) -> v.RuleView: ...
+    async def change_rule(self, who: Principal, rule: str, command: c.ChangeRule) -> v.RuleView: ...
+    async def end_rule(self, who: Principal, rule: str, command: c.EndRule) -> v.RuleView: ...
+
     # -- views
 
     async def sessions(
@@ -96,7 +100,17 @@ class HubCalls(Protocol):
     async def questions(self, who: Principal, *, state: str = "open", session: str | None = None) -> list[v.QuestionView]:
         """Open ones longest waiting first."""
 
-    async def question(self, who: Principal, question: str) -> v.QuestionView: ...
+    async def question(self, who: Principal, question: str) -> v.QuestionView:
+        """With what its offers would have matched, and which other open questions they would answer."""
+
+    async def rules(self, who: Principal, *, ended: bool = False) -> list[v.RuleView]:
+        """In the order in which they decide; ``ended``: also grants that ended in the last days."""
+
+    async def rule(self, who: Principal, rule: str) -> v.RuleView: ...
+    async def test_rules(self, who: Principal, command: c.RuleTest) -> v.TriedView | v.TrialView:
+        """One request by the saved rules or by others; or one rule over what was asked before."""
+
+    async def suggested_rules(self, who: Principal) -> list[v.Suggestion]: ...
     async def commands(self, who: Principal, session: str) -> list[dict[str, Any]]:
         """Slash commands of this session, as its CLI listed them."""
 

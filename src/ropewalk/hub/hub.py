@@ -19,6 +19,7 @@ from .claude import Claude
 from .feed import LISTED, Feed
 from .once import Once
 from .reading import LOCAL, allow
+from .rules_file import RulesFile
 from .shown import token_values
 from .sweep import Sweep
 from .verbs import Verbs
@@ -60,7 +61,8 @@ class Hub(Verbs):
         self.world, self.feed, self.claude = world, feed, claude
         self.once = Once(world.store, world.clock, world.tasks)
         self.started_at = world.clock()
-        self._watch = Watch(roster, claude)
+        self.rules_file = RulesFile(world.config.rules, world.rules)
+        self._watch = Watch(roster, claude, self.rules_file)
         self._sweep = Sweep(world.store, world.config, world.clock, world.tasks)
         self._token_listeners: list[Callable[[], None]] = []
         self._sick: Health | None = None
@@ -70,6 +72,7 @@ class Hub(Verbs):
     async def __aenter__(self) -> Self:
         self._unwatch = self.store.watch(self._health_changed)
         await self.once.forget_unfinished()
+        self.rules_file.look()
         self.world.tasks.start(self.roster.recover())
         self.world.tasks.start(self._watch.run())
         self.world.tasks.start(self._sweep.run())
@@ -110,7 +113,7 @@ class Hub(Verbs):
         link = self.world.link
         store = self._sick.why if self._sick else "ok"
         runner = "ok" if link.up else "the runner is not heard; sessions wait for it"
-        troubles = [words for words in (store, runner) if words != "ok"]
+        troubles = [words for words in (store, runner, self.rules_file.why or "ok") if words != "ok"]
         return v.Health(
             state="degraded" if troubles else "ok", why=" ".join(troubles), version=__version__, store=store, runner=runner,
             claude=self.claude.words, claude_found=self.claude.found is not None, sim=self.world.config.sim,

@@ -51,7 +51,7 @@ class Making(Reading):
         options = command.options
         if base is not None and options == c.SessionOptions():
             options = msgspec.json.decode(base.options, type=Kept).options
-        mode = command.permission_mode or (base.mode if base else "") or "default"
+        mode = command.permission_mode or (base.mode if base and base.mode != MODE else "") or "default"
         check_options(options, mode, world.config)
         given: Bypass | None = None
         if mode == MODE:

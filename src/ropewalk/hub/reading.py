@@ -14,14 +14,19 @@ from ..errors import Conflict, NotAllowed, NotFound, UsageError
 from ..events import ids
 from ..events import views as v
 from ..events.commands import Principal
+from ..permissions.policy import decide
+from ..permissions.rulebook import Rulebook
+from ..permissions.rules import parse_rule
 from ..sessions.desk import view_of
 from ..sessions.launching import check_folder
 from ..sessions.roster import Roster
 from ..sessions.session import Session
+from ..sessions.verdicts import Subject
 from ..store.base import More, Search, SessionFilter, Store
 from ..store.rows import PromptRow, QuestionRow, SeenRow, SessionRow
 from .claude import sessions_on_disk
 from .exported import exported
+from .past import matched, past_of
 from .shown import place_in_list, prompt_view, session_view
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -30,6 +35,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "quiet": ("idle", "asleep", "stopped", "failed"),
 }
 PAGE = 1000
+TRIED = 1000
+"""Recorded requests that an offer on a card is tried on."""
 BY: dict[str, Literal["day", "model", "folder", "session"]] = {
     "day": "day", "model": "model", "folder": "folder", "session": "session",
 }  # fmt: skip
@@ -172,7 +179,38 @@ class Reading:
         row = await self.store.get(QuestionRow, question)
         if row is None:
             raise NotFound(f"no question {question[:40]!r} here; `ropewalk inbox` lists the open ones")
-        return self._asked(who, row)
+        view = self._asked(who, row)
+        if view.state == "open" and view.offers:
+            await self._with_matches(view)
+        return view
+
+    async def _with_matches(self, view: v.QuestionView) -> None:
+        """What each offer would have matched in the past, and which other open questions it would answer."""
+        past = await past_of(self.store, TRIED)
+        others = self._other_subjects(view.id)
+        session = self.roster.awake.get(view.session)
+        place = session.row.cwd if session else view.cwd
+
+        def work() -> None:
+            for offer in view.offers:
+                where = view.session if offer.scope == "session" else place
+                for step in offer.steps:
+                    rules = [parse_rule(text, "allow", scope=offer.scope, place=where, id=text) for text in step.rules]
+                    step.matches = matched(rules, past)
+                    book = Rulebook((*self.roster.world.rules.book.rules, *rules))
+                    step.also_answers = [
+                        name for name, one in others if decide(one.request, book, one.context).behavior == "allow"
+                    ]
+
+        await asyncio.to_thread(work)
+
+    def _other_subjects(self, question: str) -> list[tuple[str, Subject]]:
+        return [
+            (name, subject)
+            for session in self.roster.awake.values()
+            for name, subject in session.judging.subjects.items()
+            if name != question and session.desk.is_open(name)
+        ]
 
     # -- what the composer and the side panel need
 

@@ -16,11 +16,12 @@ from .driving import Driving
 from .once import Row
 from .prompting import Prompting
 from .reading import allow
+from .ruling import Ruling
 
 FOR_EVER = 4e9
 
 
-class Verbs(Prompting, Driving):
+class Verbs(Prompting, Driving, Ruling):
     async def change(self, who: Principal, session: str, command: c.ChangeSession) -> v.SessionView:
         allow(who, "prompt")
         awake = await self._awake(session)

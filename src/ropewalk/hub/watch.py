@@ -11,6 +11,7 @@ from ..sessions.roster import Roster
 from ..sessions.session import Session
 from ..sessions.settling import expire
 from .claude import Claude
+from .rules_file import RulesFile
 
 TICK = 1.0
 LATE = 3.0
@@ -23,8 +24,8 @@ log = structlog.get_logger("ropewalk.hub")
 
 
 class Watch:
-    def __init__(self, roster: Roster, claude: Claude) -> None:
-        self._roster, self._claude = roster, claude
+    def __init__(self, roster: Roster, claude: Claude, rules_file: RulesFile) -> None:
+        self._roster, self._claude, self._rules_file = roster, claude, rules_file
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -36,6 +37,7 @@ class Watch:
                 await self._look()
             now = self._roster.world.clock()
             self._roster.world.rules.expire()
+            self._rules_file.look()
             for session in list(self._roster.awake.values()):
                 self._look_at(session, loop.time(), now, slept)
 

@@ -60,4 +60,9 @@ VERBS: dict[str, Verb] = {
     "seen": _of_session("watch", c.Seen, "seen"),
     "mute": _of_session("watch", c.Mute, "mute"),
     "answer": Verb("answer", c.Answer, ("question",), lambda hub, who, ids, command: hub.answer(who, ids["question"], command)),
+    "add_rule": Verb("admin", c.NewRule, (), lambda hub, who, ids, command: hub.add_rule(who, command)),
+    "change_rule": Verb(
+        "admin", c.ChangeRule, ("rule",), lambda hub, who, ids, command: hub.change_rule(who, ids["rule"], command)
+    ),
+    "end_rule": Verb("answer", c.EndRule, ("rule",), lambda hub, who, ids, command: hub.end_rule(who, ids["rule"], command)),
 }  # fmt: skip

@@ -7,8 +7,9 @@ from .page import PAGE
 from .prompts import PROMPTS
 from .questions import QUESTIONS
 from .reports import REPORTS
+from .rules import RULES
 from .sessions import SESSIONS
 from .steering import STEERING
 from .watching import WATCHING
 
-HANDLERS = [*SESSIONS, *WATCHING, *PROMPTS, *STEERING, *QUESTIONS, *REPORTS, *DEVICES, *PAGE]
+HANDLERS = [*SESSIONS, *WATCHING, *PROMPTS, *STEERING, *QUESTIONS, *RULES, *REPORTS, *DEVICES, *PAGE]
