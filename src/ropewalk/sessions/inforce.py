@@ -54,9 +54,8 @@ class InForce:
     @property
     def book(self) -> Rulebook:
         """Of the rules that hold at this moment."""
-        if self._book is None or self._clock() >= self._next_end:
-            self._end_what_is_over()
-            self._book = self._built()
+        self.expire()
+        assert self._book is not None
         return self._book
 
     def _built(self) -> Rulebook:
@@ -135,8 +134,9 @@ class InForce:
 
     def expire(self) -> None:
         """End what is over; called now and then, so that an end is told when it comes and not when somebody looks."""
-        if self._clock() >= self._next_end:
+        if self._book is None or self._clock() >= self._next_end:
             self._end_what_is_over()
+            self._book = self._built()
 
     def used(self, rules: Iterable[str], now: float) -> list[RowChange]:
         """These had a say in one verdict: a hit each, and of a count one use. To be stored with the verdict."""

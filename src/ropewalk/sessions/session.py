@@ -335,7 +335,8 @@ class Session:
             events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode and not self.begun.afresh:
             values["mode"] = cleaned(connection.mode)
-            asyncio.get_running_loop().call_soon(by_mode, self, connection.mode, "Claude Code")
+            if not connection.pending.of("set_permission_mode"):  # a person's change is settled when it is stored
+                asyncio.get_running_loop().call_soon(by_mode, self, connection.mode, "Claude Code")
         if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:
             values["model"] = self.known.model
         if e.TurnEnded in kinds:
