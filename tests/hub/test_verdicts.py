@@ -320,9 +320,10 @@ async def test_a_request_that_a_dead_hub_had_heard_is_judged_by_the_next(house: 
 
         async def never(*_: Any) -> tuple[str, ...]:
             held.set()
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+            return ()
 
-        world.link.files.realpaths = never  # type: ignore[method-assign]
+        world.link.files.realpaths = never  # type: ignore[method-assign, assignment]
         session = await talk.new("touch")
         async with asyncio.timeout(30):
             await held.wait()

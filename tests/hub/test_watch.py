@@ -21,7 +21,7 @@ async def test_a_silent_session_says_so_and_a_sleep_of_ours_is_no_stall(house: H
         before = (await talk.status(session.id, "thinking")).why
         loaded = talk.hub.roster.awake[session.id]
         assert loaded.wire is not None
-        watch = Watch(talk.hub.roster, talk.hub.claude)
+        watch = Watch(talk.hub.roster, talk.hub.claude, talk.hub.rules_file)
         now = asyncio.get_running_loop().time() + 600
         watch._look_at(loaded, now, loaded.world.clock() + 600, slept=True)
         assert loaded.row.why == before
@@ -39,7 +39,9 @@ async def test_a_person_or_a_tool_may_take_all_night(house: House) -> None:
             session = await talk.new(prompt)
             why = (await talk.status(session.id, status)).why
             loaded = talk.hub.roster.awake[session.id]
-            Watch(talk.hub.roster, talk.hub.claude)._look_at(loaded, asyncio.get_running_loop().time() + 9e4, 9e9, slept=False)
+            Watch(talk.hub.roster, talk.hub.claude, talk.hub.rules_file)._look_at(
+                loaded, asyncio.get_running_loop().time() + 9e4, 9e9, slept=False
+            )
             assert (loaded.row.status, loaded.row.why) == (status, why)
 
 

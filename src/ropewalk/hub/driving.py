@@ -121,6 +121,13 @@ class Driving(Making):
 
         async def do() -> v.Receipt:
             await awake.life.come_up()
+            awake.mode_by = who.name
+            try:
+                return await change()
+            finally:
+                awake.mode_by = ""
+
+        async def change() -> v.Receipt:
             if awake.wire is not None and awake.wire.ready:
                 await self._answered(awake.request("set_permission_mode", {"mode": command.mode}))
             elif given is not None:

@@ -17,8 +17,8 @@ def rule_view(row: RuleRow, titles: Mapping[str, str]) -> v.RuleView:
     return v.RuleView(
         id=row.id, text=row.text, behavior=row.behavior, scope=row.scope, place=row.place,  # type: ignore[arg-type]
         place_title=titles.get(row.place, ""), by=row.by, door=row.door, question=row.question, session=row.session,
-        note=row.note, created_at=row.created_at, ends_at=row.ends_at, uses_left=row.uses_left, ends_with=ends_with, hits=row.hits,
-        hit_at=row.hit_at, ended_at=row.ended_at, ended_why=row.ended_why,
+        note=row.note, created_at=row.created_at, ends_at=row.ends_at, uses_left=row.uses_left, ends_with=ends_with,
+        hits=row.hits,        hit_at=row.hit_at, ended_at=row.ended_at, ended_why=row.ended_why,
     )  # fmt: skip
 
 

@@ -63,6 +63,8 @@ class Session:
         self.prompts = Prompts(self)
         self.life = Life(self)
         self.wire: Wire | None = None
+        self.mode_by = ""
+        """Who is changing the mode at this moment."""
         self.finding = asyncio.Lock()
         """Held by whoever looks for the process of an earlier life of the hub."""
         self.process: ProcessRow | None = None
@@ -335,7 +337,7 @@ class Session:
             events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode and not self.begun.afresh:
             values["mode"] = cleaned(connection.mode)
-            if not connection.pending.of("set_permission_mode"):  # a person's change is settled when it is stored
+            if not self.mode_by:  # a person's change is settled when it is stored
                 asyncio.get_running_loop().call_soon(by_mode, self, connection.mode, "Claude Code")
         if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:
             values["model"] = self.known.model
