@@ -45,17 +45,19 @@ async def test_a_session_whose_folder_is_no_longer_inside_the_roots_is_not_start
         assert (await talk.kinds(session.id)).count("process_started") == 0
 
 
+BYPASS = c.SessionOptions(allow_bypass=True)
+
+
 async def test_a_session_in_bypass_is_not_started_where_bypass_is_switched_off(house: House) -> None:
     """ours: S29"""
     house.settings["allow_bypass"] = True
     house.variables["ROPEWALK_SIM_ROOT"] = "1"
     async with house.opened() as talk:
-        session = await talk.new("hello", permission_mode="bypassPermissions", options=c.SessionOptions(allow_bypass=True))
+        session = await talk.new("hello", permission_mode="bypassPermissions", for_seconds=600, options=BYPASS)
         await talk.turns(session.id, 1)
         with pytest.raises(NotAllowed, match="admin"):
             await talk.hub.create(PIA, c.CreateSession(cwd=str(house.project), permission_mode="bypassPermissions"))
-        with pytest.raises(NotAllowed, match="admin"):
-            await talk.hub.fork(PIA, session.id, c.Fork())
+        assert (await talk.hub.fork(PIA, session.id, c.Fork())).mode == "default"
         with pytest.raises(NotAllowed, match="admin"):
             await talk.hub.set_mode(PIA, session.id, c.SetMode(mode="bypassPermissions"))
         await talk.hub.stop(MIA, session.id, c.Stop())
