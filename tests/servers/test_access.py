@@ -13,7 +13,7 @@ from ropewalk.config import Config
 from ropewalk.errors import LimitReached, NotAllowed, UsageError
 from ropewalk.servers.access import Access, Slowdown, check_folder, open_access
 from ropewalk.servers.access.secrets import hash_of, new_code, new_secret, plain_code, read_secret, write_secret
-from ropewalk.servers.access.slowdown import CODES_AT_ONCE, FREE, PEERS, WAITING
+from ropewalk.servers.access.slowdown import CODES_AT_ONCE, FREE, LONGEST, PEERS, WAITING
 
 from .standin import StandIn
 
@@ -271,17 +271,15 @@ async def test_wrong_tokens_are_slowed_and_said_once_a_minute(capsys: pytest.Cap
 
 async def test_wrong_askers_beyond_a_number_do_not_wait_and_peers_are_forgotten() -> None:
     """ours: what guards against a flood must not be one."""
-    slow = Slowdown()
-    for _ in range(FREE):
-        assert await slow.wrong_token("a")
-    for _ in range(8):
-        slow._delay("a")
-    waiting = [asyncio.ensure_future(slow.wrong_token("a")) for _ in range(WAITING)]  # noqa: TID251 - awaited below
-    await asyncio.sleep(0)
-    assert await slow.wrong_token("a") is False
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
+    clock = Clock()
+    slow = Slowdown(clock)
+    assert [slow.wrong_token("a") for _ in range(FREE)] == [0.0] * FREE
+    waits = [slow.wrong_token("a") for _ in range(WAITING)]
+    assert all(waits) and slow.wrong_token("a") is None
+    clock.now += 1.0
+    assert slow.wrong_token("a") == LONGEST, "those who were to wait less than a second have had their answer"
+    clock.now += LONGEST
+    assert [slow.wrong_token("a") for _ in range(WAITING)] == [LONGEST] * WAITING and slow.wrong_token("a") is None
     for number in range(PEERS * 2):
         slow._delay(str(number))
     assert len(slow._wrong) == PEERS

@@ -6,7 +6,7 @@ protection, and holds for everybody together.
 
 from __future__ import annotations
 
-import asyncio
+import heapq
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -33,25 +33,25 @@ class Slowdown:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._wrong: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        self._waiting = 0
+        self._waiting: list[float] = []
+        """When those who wait will be answered, the soonest first."""
         self._codes, self._codes_at = float(CODES_AT_ONCE), clock()
         self._logged_at, self._unlogged = float("-inf"), 0
         self.refused = 0
 
-    async def wrong_token(self, peer: str) -> bool:
-        """Wait as long as this peer has earned. False: too many wait already; say 429."""
+    def wrong_token(self, peer: str) -> float | None:
+        """Seconds that this peer has earned to wait for its answer. None: too many wait already; say 429 at once."""
         delay = self._delay(peer)
         self._tell(peer)
         if not delay:
-            return True
-        if self._waiting >= WAITING:
-            return False
-        self._waiting += 1
-        try:
-            await asyncio.sleep(delay)
-        finally:
-            self._waiting -= 1
-        return True
+            return 0.0
+        now = self._clock()
+        while self._waiting and self._waiting[0] <= now:
+            heapq.heappop(self._waiting)
+        if len(self._waiting) >= WAITING:
+            return None
+        heapq.heappush(self._waiting, now + delay)
+        return delay
 
     def may_try_code(self) -> bool:
         """Whether a code may be looked at now. A wrong one is to be told with ``wrong_code``."""

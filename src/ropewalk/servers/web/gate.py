@@ -1,18 +1,20 @@
 """The gate: who is it, by which name do they call us, where do they come from. Refuses before anything else is looked at.
 
-Outermost, for every request and every upgrade, so that no route can forget it. Nothing here reads a body.
+The wire asks it with each head, before anything is made for a request: strangers cost a parsed head and one write. What it
+let in passes it once more on its way to the routes, so that none can be reached past it. Nothing here reads a body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, NamedTuple
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from ...events.views import Problem
 from ..access import Access, Key, Names
-from .problems import MEDIA_TYPE, Refusal, encoded, problem_from
-from .wire import EXTENSION
+from .problems import MEDIA_TYPE, Refusal, encoded, problem, problem_from
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -48,8 +50,15 @@ PAGE_HEADERS = [
 SECURE = (b"strict-transport-security", b"max-age=31536000")
 
 
+class No(NamedTuple):
+    """A refusal: the whole answer, and the seconds that whoever asked has earned to wait for it."""
+
+    words: bytes
+    wait: float
+
+
 class Gate:
-    """An ASGI application around the others."""
+    """An ASGI application around the others, for what ``look`` has let in."""
 
     def __init__(
         self, access: Access, names: Names, *, public: Collection[tuple[str, str]], cookie: str, proxy: bool, app: App, live: App
@@ -57,17 +66,33 @@ class Gate:
         self._access, self._names, self._public = access, names, frozenset(public)
         self._cookie, self._proxy = cookie, proxy
         self._app, self._live = app, live
+        self._lines = {
+            path: b"".join(b"%s: %s\r\n" % line for line in self._headers_for(path)) + b"\r\n" for path in ("/api/", "/")
+        }
         self.asked = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def look(self, scope: Scope) -> No | None:
+        """None: it may come in, and by which key (None for what strangers may) stands in ``scope["state"]``."""
         self.asked += 1
+        try:
+            scope["state"]["key"] = self._admit(scope)
+        except Refusal as refusal:
+            return No(self._words(scope, refusal.problem, refusal.headers), refusal.wait)
+        except Exception as error:  # noqa: BLE001 - a door's request is a named boundary
+            return No(self._words(scope, problem_from(error), {}), 0.0)
+        return None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key: Key | None = scope["state"]["key"]
         if scope["type"] == "http":
             send = self._with_headers(scope["path"], send)
-        try:
-            await self._admit(scope)
-        except Refusal as refusal:
-            await refuse(scope, send, refusal.problem, {**refusal.headers, "connection": "close"})
-            return
+        if key is not None:
+            if not self._access.holds(key.id):  # ended since the look at its head
+                await refuse(scope, send, problem(401, "wrong_token", WRONG_TOKEN), {**ASK, "connection": "close"})
+                return
+            scope["user"], scope["auth"] = key.principal, key
+            if scope["type"] == "http" and scope["method"] == "OPTIONS":
+                scope["method"] = "UNKNOWN"  # Litestar's own answer to it lists wrong methods; that to an unknown one is right
         if scope["type"] == "websocket":
             await self._live(scope, receive, send)
             return
@@ -81,10 +106,9 @@ class Gate:
 
     # -- one question after the other
 
-    async def _admit(self, scope: Scope) -> None:
+    def _admit(self, scope: Scope) -> Key | None:
         said = _headers(scope)
-        peer = self._peer(scope, said)
-        scope.setdefault("state", {})["peer"] = peer
+        peer = scope["state"]["peer"] = self._peer(scope, said)
         self._check_host(said)
         self._check_origin(scope, said)
         if scope["type"] == "websocket" and scope["path"] != LIVE:
@@ -92,13 +116,8 @@ class Gate:
         if scope["type"] == "http":
             self._check_body(scope, said)
             if (scope["method"], scope["path"]) in self._public:
-                return
-        key = await self._key(scope, said, peer)
-        scope["user"], scope["auth"] = key.principal, key
-        if scope["type"] == "http":
-            scope["extensions"][EXTENSION].admitted()
-            if scope["method"] == "OPTIONS":
-                scope["method"] = "UNKNOWN"  # Litestar's own answer to it lists wrong methods; that to an unknown one is right
+                return None
+        return self._key(scope, said, peer)
 
     def _check_host(self, said: dict[bytes, str]) -> None:
         host = said.get(b"host")
@@ -127,7 +146,7 @@ class Gate:
         if kind != wanted:
             raise Refusal(415, "wrong_content_type", f"Send the body with the content type {wanted}.")
 
-    async def _key(self, scope: Scope, said: dict[bytes, str], peer: str) -> Key:
+    def _key(self, scope: Scope, said: dict[bytes, str], peer: str) -> Key:
         """The token of this request: a program's in the header, else a browser's cookie."""
         scheme, _, secret = said.get(b"authorization", "").partition(" ")
         cookie = "" if scheme else self._cookie_in(said.get(b"cookie", ""))
@@ -138,14 +157,15 @@ class Gate:
             raise Refusal(401, "no_token", NO_TOKEN, headers=ASK)
         key = self._access.known(secret)
         if key is None:
-            if not await self._access.slowdown.wrong_token(peer):
+            wait = self._access.slowdown.wrong_token(peer)
+            if wait is None:
                 raise Refusal(
                     429,
                     "too_many_wrong_tokens",
                     "Too many wrong tokens. Wait, and use a right one.",
                     headers={"retry-after": "2"},
                 )
-            raise Refusal(401, "wrong_token", WRONG_TOKEN, headers=ASK)
+            raise Refusal(401, "wrong_token", WRONG_TOKEN, headers=ASK, wait=wait)
         if cookie:
             self._check_cookie_use(scope, said)
         return key
@@ -171,10 +191,21 @@ class Gate:
         client = scope.get("client")
         return str(client[0]) if client else ""
 
-    def _with_headers(self, path: str, send: Send) -> Send:
+    def _words(self, scope: Scope, found: Problem, headers: dict[str, str]) -> bytes:
+        """The answer as it goes over the wire; to an upgrade, too."""
+        socket = scope["type"] == "websocket"
+        body = encoded(found)
+        lines = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **headers, "connection": "close"}
+        said = "".join(f"{name}: {value}\r\n" for name, value in lines.items()).encode("latin-1")
+        more = self._lines["/api/" if socket or scope["path"].startswith("/api/") else "/"]
+        return b"".join((STATUS_LINE[found.status], said, more, b"" if scope["method"] == "HEAD" else body))
+
+    def _headers_for(self, path: str) -> list[tuple[bytes, bytes]]:
         extra = API_HEADERS if path.startswith("/api/") else PAGE_HEADERS
-        if self._names.secure:
-            extra = [*extra, SECURE]
+        return [*extra, SECURE] if self._names.secure else extra
+
+    def _with_headers(self, path: str, send: Send) -> Send:
+        extra = self._headers_for(path)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":

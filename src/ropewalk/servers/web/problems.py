@@ -84,11 +84,20 @@ class Refusal(Exception):
     """A door's own no, on its way to becoming a problem."""
 
     def __init__(
-        self, status: int, code: str, detail: str, *, headers: dict[str, str] | None = None, fields: list[str] | None = None
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        headers: dict[str, str] | None = None,
+        fields: list[str] | None = None,
+        wait: float = 0.0,
     ):
         super().__init__(detail)
         self.problem = problem(status, code, detail, fields=fields)
         self.headers = headers or {}
+        self.wait = wait
+        """Seconds until it is said: what guessing earns."""
 
 
 def problem(status: int, code: str, detail: str, *, by: str | None = None, fields: list[str] | None = None) -> Problem:

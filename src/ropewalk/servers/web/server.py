@@ -72,12 +72,13 @@ class Web:
         names = Names(config, port)
         prefix = "__Host-" if config.tls_cert else ""
         cookie = f"{prefix}ropewalk_{port}"
-        self.live, self.readers, self.doorway = Live(hub), Readers(), Doorway()
+        self.live, self.readers = Live(hub), Readers()
         self._access = access
         self._given = {"hub": hub, "access": access, "cookie": cookie, "secure": names.secure, "figures": self.figures}
         app: Any = build()
         live: Any = self.live
         self.gate = Gate(access, names, public=public(app), cookie=cookie, proxy=config.proxy, app=app, live=live)
+        self.doorway = Doorway(self.gate.look)
         shown = "127.0.0.1" if config.host in ("0.0.0.0", "::") else config.host
         self.address = Address(config.host, port, f"{'https' if config.tls_cert else 'http'}://{bracketed(shown)}:{port}")
 

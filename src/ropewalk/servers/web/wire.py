@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable, MutableMapping
+from typing import Any, Protocol
+from urllib.parse import unquote
 
 from uvicorn.config import Config as UvicornConfig
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Opcode
@@ -35,11 +37,25 @@ FAREWELL = 5.0
 EXTENSION = "ropewalk.wire"
 
 
-class Doorway(ServerState):
-    """What all connections of one server share."""
+class TurnedAway(Exception):
+    """Ends the parser; the answer is on its way already."""
 
-    def __init__(self) -> None:
+
+class Turned(Protocol):
+    """What the gate says to whom it does not let in."""
+
+    @property
+    def words(self) -> bytes: ...
+    @property
+    def wait(self) -> float: ...
+
+
+class Doorway(ServerState):
+    """What all connections of one server share. ``look`` is the gate's: it is asked with each head."""
+
+    def __init__(self, look: Callable[[MutableMapping[str, Any]], Turned | None]) -> None:
         super().__init__()
+        self.look = look
         self.young: OrderedDict[HttpWire, None] = OrderedDict()
         self.head_within, self.body_pause, self.body_within = HEAD_WITHIN, BODY_PAUSE, BODY_WITHIN
         self.late = 0
@@ -74,10 +90,6 @@ class HttpWire(HttpToolsProtocol):
     def gone(self) -> bool:
         """Nobody will hear an answer."""
         return self.transport.is_closing()
-
-    def admitted(self) -> None:
-        """A good token was shown: no longer one of those that are bounded."""
-        self.doorway.young.pop(self, None)
 
     def abort(self) -> None:
         """Gone at once, whatever was not sent."""
@@ -124,6 +136,8 @@ class HttpWire(HttpToolsProtocol):
         self._body_ends = self.loop.time() + self.doorway.body_within
         self._arm(self.doorway.body_pause)
         super().on_headers_complete()
+        if self.transport.is_closing():
+            raise TurnedAway  # what stands behind it in the same bytes is not read
 
     def on_body(self, body: bytes) -> None:
         self._arm(min(self.doorway.body_pause, self._body_ends - self.loop.time()))
@@ -149,15 +163,47 @@ class HttpWire(HttpToolsProtocol):
         self._refusal = Refusal(status, code, detail)
         raise self._refusal
 
-    # -- ends
+    # -- the gate is asked before anything is made for a request
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        scope: MutableMapping[str, Any] = cycle.scope  # type: ignore[assignment]
+        if self._let_in(scope, cycle):
+            super()._start_asgi_task(cycle, app)
 
     def handle_websocket_upgrade(self) -> None:
         self._disarm()
         if not _asks_for_socket(self.scope["method"], self.headers):
             self._refuse(400, "no_upgrade", "This is no request for a WebSocket of version 13.")
             return
-        self.doorway.young.pop(self, None)
-        super().handle_websocket_upgrade()
+        path = unquote(self.url.partition(b"?")[0].decode("latin-1"))
+        state = self.app_state.copy()
+        scope = {"type": "websocket", "method": "GET", "path": path, "headers": self.headers, "client": self.client, "state": state}
+        if self._let_in(scope, None):
+            self.app_state = state
+            super().handle_websocket_upgrade()
+
+    def _let_in(self, scope: MutableMapping[str, Any], cycle: RequestResponseCycle | None) -> bool:
+        turned = self.doorway.look(scope)
+        if turned is None:
+            if scope["state"]["key"] is not None:  # a good token: no longer one of those that are bounded
+                self.doorway.young.pop(self, None)
+            return True
+        if turned.wait:
+            self.loop.call_later(turned.wait, self._turn_away, turned.words, cycle)
+        else:
+            self._turn_away(turned.words, cycle)
+        return False
+
+    def _turn_away(self, words: bytes, cycle: RequestResponseCycle | None) -> None:
+        self._disarm()
+        if self.transport.is_closing():
+            return
+        if cycle is not None:
+            cycle.response_started = cycle.response_complete = True
+        self.transport.write(words)
+        self.transport.close()
+
+    # -- ends
 
     def send_400_response(self, msg: str) -> None:
         """What no parser could agree on is not guessed at: said, and the connection ended."""
