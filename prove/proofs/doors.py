@@ -352,7 +352,8 @@ async def _position(one: Round, session: str, value: str) -> None:
 
 
 async def g23(order: Order) -> None:
-    """Connections without a token: idle, half a head, wrong tokens, sockets. They cost little and change nothing."""
+    """Connections without a token: idle, half a head, wrong tokens, sockets. They cost little and change nothing. Counted from
+    before the first until three seconds after the last: their coming, their refusal and their standing there."""
     for number in range(order.first, order.first + order.count):
         async with opened(order, number) as one:
             await _strangers(one, 1000)
@@ -364,6 +365,7 @@ async def _strangers(one: Round, count: int) -> None:
     before = memory(pid)
     log = len(rows(house.database, "SELECT id FROM event"))
     alone, _ = await _asked_for_a_while(one, pid)
+    used, began = cpu_seconds(pid), time.monotonic()
     ways = [
         b"", b"GET /api/v1/sessions HTTP/1.1\r\nHost: ", head(house, "/api/v1/sessions", None),
         head(house, "/api/v1/health", "rw_wrong"),
@@ -374,8 +376,8 @@ async def _strangers(one: Round, count: int) -> None:
         with suppress(ConnectionError):
             peers.append(await Peer(house).open(ways[at % len(ways)]))
     one.tally.counts["strangers"] += count
-    cpu, most = await _asked_for_a_while(one, pid)
-    cpu = max(0.0, cpu - alone)
+    _, most = await _asked_for_a_while(one, pid)
+    cpu = max(0.0, 100 * (cpu_seconds(pid) - used) / (time.monotonic() - began) - alone)
     each = max(0.0, (most - before) / 1024 / count)
     one.tally.measure("G23 each costs KiB", each)
     one.tally.measure("G23 processor %", cpu)

@@ -10,6 +10,7 @@ import pytest
 from litestar import Litestar, get
 from litestar.exceptions import ImproperlyConfiguredException
 
+from ropewalk.servers.access.slowdown import FREE
 from ropewalk.servers.web.app import build, check_roles, public, routes
 
 from .conftest import Door, open_door
@@ -258,6 +259,46 @@ async def test_a_revoked_token_is_refused_on_the_next_request_and_its_socket_is_
         assert await other.message() == {"pong": 1}
     await knock.close()
     await other.close()
+
+
+async def test_a_wrong_token_waits_for_its_answer_on_a_socket_too(door: Door) -> None:
+    """ours: S11; the wait is asked for, and whoever leaves before its end is nobody's."""
+    for _ in range(FREE):
+        assert status_of(await raw(door.address, request(door.address, "/api/v1/me", "Authorization: Bearer wrong"))) == 401
+    loop = asyncio.get_running_loop()
+    waits: list[float] = []
+    turned = door.web.doorway.look
+
+    def look(scope: Any) -> Any:
+        no = turned(scope)
+        waits.append(no.wait if no else 0.0)
+        return no
+
+    door.web.doorway.look = look
+    began = loop.time()
+    knock = await socket(door.address, "Authorization: Bearer wrong")
+    assert knock.status == 401 and 0 < waits[0] <= loop.time() - began + 0.01
+    await knock.close()
+
+
+async def test_nothing_reaches_a_route_that_the_gate_has_not_looked_at(door: Door) -> None:
+    """ours: a way past the look ends in an error; a token that ended since its look is refused."""
+    gate, heard = door.web.gate, []
+
+    async def send(message: Any) -> None:
+        heard.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "path": "/api/v1/me", "method": "GET", "headers": [], "state": {}}
+    with pytest.raises(KeyError):
+        await gate(scope, receive, send)
+    made = await door.access.new_token("a program", ("admin",))
+    scope["state"] = {"key": door.access.known(str(made.token))}
+    await door.access.revoke(made.id)
+    await gate(scope, receive, send)
+    assert [message.get("status") for message in heard] == [401, None] and door.hub.calls == []
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ropewalk.servers.web import wire
 
@@ -177,6 +178,36 @@ async def test_a_stranger_with_a_large_body_is_refused_before_it_is_read(door: D
     """ours: S31; the answer comes after the head."""
     head = request(door.address, "/api/v1/sessions", "Content-Type: application/json", "Content-Length: 16000000", method="POST")
     assert status_of(await raw(door.address, head)) == 401
+
+
+async def test_what_stands_behind_a_refused_request_is_not_read(door: Door) -> None:
+    """ours: S31; a good token in the same bytes changes nothing, and is not even looked at."""
+    asked = door.web.gate.asked
+    good = request(door.address, "/api/v1/me", f"Authorization: Bearer {door.token}", "Connection: close")
+    answer = await raw(door.address, request(door.address, "/api/v1/me") + good * 50)
+    assert status_of(answer) == 401 and answer.count(b"HTTP/1.1") == 1
+    assert door.web.gate.asked == asked + 1
+
+
+async def test_requests_behind_one_that_is_answered_are_looked_at_one_by_one(door: Door) -> None:
+    good = request(door.address, "/api/v1/me", f"Authorization: Bearer {door.token}")
+    answer = await raw(door.address, good + request(door.address, "/api/v1/me") + good)
+    assert [status_of(b"HTTP/1.1 " + part) for part in answer.split(b"HTTP/1.1 ")[1:]] == [200, 401]
+
+
+async def test_strangers_make_no_task_and_no_socket(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ours: G23; a thousand of them cost what parsing their heads costs."""
+
+    def made(*_: Any) -> None:
+        raise AssertionError("made for a stranger")
+
+    monkeypatch.setattr(HttpToolsProtocol, "_start_asgi_task", made)
+    monkeypatch.setattr(wire.SocketWire, "__init__", made)
+    for token in ((), ("Authorization: Bearer wrong",)):
+        assert status_of(await raw(door.address, request(door.address, "/api/v1/me", *token))) == 401
+        knock = await socket(door.address, *token)
+        assert knock.status == 401
+        await knock.close()
 
 
 async def test_past_a_number_of_strangers_the_oldest_goes_and_the_honest_get_in(

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from uvicorn.config import Config as UvicornConfig
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
@@ -98,7 +99,11 @@ class HttpWire(HttpToolsProtocol):
     # -- asyncio's calls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        # uvicorn's own makes a socket object for each address: a sixth of what a silent connection cost
+        self.transport, self.flow = transport, FlowControl(transport)
+        self.server, self.client = _address(transport, "sockname"), _address(transport, "peername")
+        self.scheme = "https" if transport.get_extra_info("sslcontext") else "http"
+        self.connections.add(self)
         self.doorway.arrive(self)
         self._arm(self.doorway.head_within)
 
@@ -133,11 +138,11 @@ class HttpWire(HttpToolsProtocol):
         self._head_bytes = 0
         self._disarm()
         self._check_head()
-        self._body_ends = self.loop.time() + self.doorway.body_within
-        self._arm(self.doorway.body_pause)
         super().on_headers_complete()
         if self.transport.is_closing():
             raise TurnedAway  # what stands behind it in the same bytes is not read
+        self._body_ends = self.loop.time() + self.doorway.body_within
+        self._arm(self.doorway.body_pause)
 
     def on_body(self, body: bytes) -> None:
         self._arm(min(self.doorway.body_pause, self._body_ends - self.loop.time()))
@@ -177,7 +182,14 @@ class HttpWire(HttpToolsProtocol):
             return
         path = unquote(self.url.partition(b"?")[0].decode("latin-1"))
         state = self.app_state.copy()
-        scope = {"type": "websocket", "method": "GET", "path": path, "headers": self.headers, "client": self.client, "state": state}
+        scope = {
+            "type": "websocket",
+            "method": "GET",
+            "path": path,
+            "headers": self.headers,
+            "client": self.client,
+            "state": state,
+        }
         if self._let_in(scope, None):
             self.app_state = state
             super().handle_websocket_upgrade()
@@ -320,6 +332,11 @@ class SocketWire(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         self.part(1012, "hub restarting")
+
+
+def _address(transport: asyncio.Transport, name: str) -> Any:
+    found = transport.get_extra_info(name)
+    return found[:2] if isinstance(found, tuple) else None
 
 
 def _asks_for_socket(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
