@@ -214,7 +214,8 @@ def test_sim_model_serves_and_ends_with_a_signal(desk: Desk) -> None:
     ("typed", "offered"),
     [
         ("ropewalk ", {*typer.main.get_command(app).commands, "--json", "--color", "--ascii", "--help"}),  # type: ignore[attr-defined]
-        ("ropewalk ru", {"run", "runner"}),
+        ("ropewalk ru", {"run", "runner", "rules"}),
+        ("ropewalk rules t", {"test"}),
         ("ropewalk answer --c", {"--choose", "--color"}),
         ("ropewalk token ", {"new", "ls", "revoke", "--help"}),
         ("ropewalk sim ", {"claude", "model", "--help"}),

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..errors import UsageError
 from . import pages
 from .hub_app import hub_commands
+from .rules_app import rules_commands
 
 NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -197,3 +198,4 @@ def show_help(topic: Annotated[list[str] | None, typer.Argument()] = None) -> No
 
 
 hub_commands(app, Page, Pages)
+rules_commands(app, Page, Pages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .hub_pages import HUB_PAGES
+from .rules_pages import RULES_PAGES
 
 CODES = """\
 exit: 0 done - 1 the turn failed - 2 wrong usage - 3 no hub - 6 a question is
@@ -19,6 +20,7 @@ usage: ropewalk COMMAND [options]          ropewalk COMMAND --help
   inbox  answer            what is asked, over all sessions; answer it
   ls  show  logs           the list, one session, what happened in it
   interrupt  stop  wake    its turn, its process
+  rules                    what runs unasked, what is asked, what never runs
   token  runner            who may come in; where the work is done
   doctor  sim  completion  what is amiss; stand-ins; for bash, zsh, fish
   version  help            this; help [command], or: questions
@@ -139,5 +141,6 @@ PAGES = {
     "help": MAIN,
     "questions": QUESTIONS,
     **HUB_PAGES,
+    **RULES_PAGES,
 }
 """By the words behind ``ropewalk help``."""

@@ -263,6 +263,10 @@ class Remote:
     async def revoke(self, token: str) -> None:
         await self._calls.do("DELETE", f"/devices/{token}", c.Withdraw(), msgspec.Raw)
 
+    async def test_rules(self, tool: str, input: Mapping[str, Any], cwd: str) -> dict[str, Any]:
+        """What the saved rules say about this request: behavior, because, parts. Nothing is asked, nothing runs."""
+        return await self._calls.look("/rules/test", {"tool": tool, "input": input, "cwd": cwd}, dict[str, Any])
+
     async def health(self) -> v.Health:
         return await self._calls.get("/health", v.Health)
 

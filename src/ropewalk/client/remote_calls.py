@@ -6,6 +6,7 @@ Neither proxies nor .netrc of the environment are used: a hub's token goes to th
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import ssl
 import time
@@ -75,6 +76,10 @@ class Calls:
     async def text(self, path: str, **query: str) -> bytes:
         """An answer that is no JSON."""
         return await self._ask("GET", path, query=query)
+
+    async def look(self, path: str, asked: Mapping[str, Any], into: type[T]) -> T:
+        """A look whose question is a body: nothing is done by it, so it has no name."""
+        return _typed(await self._ask("POST", path, content=json.dumps(asked).encode()), into)
 
     async def do(self, method: str, path: str, command: Any, into: type[T], within: float = 0.0) -> T:
         """Carry out a command. It gets a ``client_id`` if it has none, so that a repeat is the same command."""

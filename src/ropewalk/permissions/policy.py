@@ -120,13 +120,13 @@ def _joined(parts: tuple[PartVerdict, ...], whole: PartVerdict | None = None) ->
     tags = tuple(dict.fromkeys(tag for one in every for tag in one.tags))
     ruled = [one for one in telling if one.rule]
     first = ruled[0] if behavior == "allow" and ruled else telling[0]
-    because = first.because if len(parts) < 2 or first is whole else _of_many(first, behavior, ruled)
+    because = first.because if len(parts) < 2 or first is whole else _of_many(first, parts, ruled)
     return Verdict(behavior, one_line(because), parts or every, first.rule, tags)
 
 
-def _of_many(first: PartVerdict, behavior: Behavior, ruled: list[PartVerdict]) -> str:
-    if behavior != "allow":
-        return f"{_short(first.text)}: {first.because}"
+def _of_many(first: PartVerdict, parts: tuple[PartVerdict, ...], ruled: list[PartVerdict]) -> str:
+    if first.behavior != "allow":
+        return f"part {parts.index(first) + 1}, {_short(first.text)}: {first.because}"
     names = dict.fromkeys(one.because.removeprefix("allowed by ") for one in ruled)
     return f"allowed by {', '.join(names)}" if names else first.because
 
