@@ -226,6 +226,36 @@ class StandIn:
         self._do("attach_file", who, data)
         return {"id": "a-1", "name": name, "kind": kind, "size": len(data)}
 
+    # -- rules
+
+    async def rules(self, who: Principal, *, ended: bool = False) -> list[v.RuleView]:
+        return [v.RuleView(id="r-one", text="Bash(git diff:*)", behavior="allow")]
+
+    async def rule(self, who: Principal, rule: str) -> v.RuleView:
+        if rule != "r-one":
+            raise NotFound("There is no such rule.")
+        return (await self.rules(who))[0]
+
+    async def add_rule(self, who: Principal, command: c.NewRule) -> v.RuleView:
+        self._do("add_rule", who, command)
+        return v.RuleView(id="r-two", text=command.text, behavior=command.behavior, scope=command.scope)
+
+    async def change_rule(self, who: Principal, rule: str, command: c.ChangeRule) -> v.RuleView:
+        found = await self.rule(who, rule)
+        self._do("change_rule", who, command)
+        return found
+
+    async def end_rule(self, who: Principal, rule: str, command: c.EndRule) -> v.RuleView:
+        found = await self.rule(who, rule)
+        self._do("end_rule", who, command)
+        return found
+
+    async def test_rules(self, who: Principal, command: c.RuleTest) -> v.TriedView | v.TrialView:
+        return v.TriedView(behavior="ask", because="no rule matches")
+
+    async def suggested_rules(self, who: Principal) -> list[v.Suggestion]:
+        return []
+
     # -- views
 
     async def sessions(self, who: Principal, **asked: Any) -> v.Page:
