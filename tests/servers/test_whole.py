@@ -122,11 +122,12 @@ async def test_the_hub_itself_refuses_what_the_door_would(house: House, role: st
         "rewind": {"prompt": "p"},
         "seen": {"seq": 1},
         "answer": {"behavior": "deny"},
+        "add_rule": {"text": "Bash(git diff:*)", "behavior": "deny"},
     }
     async with house.opened() as talk:
         session = (await talk.new()).id
         who = Principal("x", frozenset({role}), "a door", "t")
-        ids = {"session": session, "prompt": "nothing", "question": "nothing"}
+        ids = {"session": session, "prompt": "nothing", "question": "nothing", "rule": "nothing"}
         for name, verb in VERBS.items():
             command = msgspec.convert(bodies.get(name, {}), verb.body)
             refused = False
