@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ropewalk.config import Config
 from ropewalk.errors import NotAllowed, UsageError
 from ropewalk.events.commands import SessionOptions
+from ropewalk.sessions.holding import HELD, KEEP, held
 from ropewalk.sessions.kept import Begun
 from ropewalk.sessions.launching import check_folder, check_options, how_to_begin, launch_for
 from ropewalk.sessions.world import Program
@@ -61,3 +64,17 @@ def test_bypass_needs_the_configuration() -> None:
     with pytest.raises(NotAllowed):
         check_options(SessionOptions(), "bypassPermissions", Config())
     check_options(SessionOptions(), "bypassPermissions", Config(allow_bypass=True))
+
+
+def test_commands_are_held_to_the_folder_whatever_a_session_is_started_with() -> None:
+    """ours: in the environment and, since settings of the project overrule it, in settings that outrank those"""
+    row, own = SessionRow(id="s", cwd="/tmp"), SessionOptions(env={KEEP: "0"})
+    launch = launch_for(row, own, Program(("claude",), None), Config(environment={KEEP: "0"}), {})
+    assert launch.environment[KEEP] == "1" and f"--settings={HELD}" in launch.argv
+    assert json.loads(held(b'{"env": {"A": "b", "%s": "0"}, "model": "x"}' % KEEP.encode())) == {
+        "env": {"A": "b", KEEP: "1"},
+        "model": "x",
+    }
+    for broken in (b"", b"[]", b'{"env": []}', b"{"):
+        with pytest.raises(UsageError, match="no JSON object"):
+            held(broken)

@@ -389,3 +389,33 @@ def test_mcp_servers_are_told_when_their_list_changes() -> None:
 def test_recordings_were_really_read() -> None:
     """ours: the tests above would pass over nothing."""
     assert len(SPEAKING) > 400 and len(names()) > 500
+
+
+# -- where it works
+
+
+def test_where_claude_works_is_known_from_init_and_unknown_after_a_worktree() -> None:
+    """measured (2.1.62 … 2.1.326): it goes into one unasked, and the next init says where it is"""
+    heard = Told()
+    assert heard.translator.elsewhere(None) == ""
+    heard.hear(init(), assistant(tool("EnterWorktree", {"name": "tree"})))
+    assert heard.translator.elsewhere(None) == ""
+    heard.hear(tool_result())
+    assert "worktree" in heard.translator.elsewhere(None)
+    heard.hear(result(), init(cwd="/home/user/project/.claude/worktrees/tree"))
+    assert heard.translator.elsewhere(None) == "Claude works in /home/user/project/.claude/worktrees/tree now"
+    heard.hear(init())
+    assert heard.translator.elsewhere(None) == ""
+
+
+def test_a_sub_agent_with_a_copy_of_the_folder_makes_the_folder_of_sub_agents_unknown() -> None:
+    """ours: a question names its agent by an id that the call does not have"""
+    heard = Told()
+    heard.hear(init(), assistant(tool("Agent", {"description": "d", "prompt": "p", "isolation": "worktree"})))
+    assert heard.translator.elsewhere(None) == "" and "copy of the folder" in heard.translator.elsewhere("a1")
+
+
+def test_a_finished_call_says_again_what_it_was_about() -> None:
+    """ours: lists of what ran are made of finished calls alone"""
+    events = told([init(), assistant(tool("Bash", {"command": "ls -l"})), tool_result()])
+    assert one(e.ToolFinished, events).title == "ls -l"

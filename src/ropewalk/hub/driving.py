@@ -175,6 +175,8 @@ class Driving(Making):
     async def control(self, who: Principal, session: str, command: c.Control) -> v.Receipt:
         if command.subtype == "set_permission_mode" and command.fields.get("mode") == "bypassPermissions":
             check_options(c.SessionOptions(), "bypassPermissions", self.roster.world.config)
+        if command.subtype == "set_cwd" and (wire := (await self._awake(session)).wire) is not None:
+            wire.translator.moved()
         return await self._requested(who, "admin", session, command, command.subtype, command.fields, command.within)
 
     async def _requested(

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ..errors import LocalProtocolError
 from ..events import events as e
 from ..permissions.policy import decide
 from ..permissions.request import Context, Request, Verdict
+from ..permissions.tools import family_of, files_named
 from ..protocol.answers import Allow, Answer, Deny, Reply
 from ..protocol.control import CanUseTool, ControlRequest, HookCallback
 from ..store.base import RowChange, put
@@ -29,6 +32,9 @@ DENIED_BY_RULE = (
     "Denied by a rule of the person who runs this: {}. Do not try to get around it; go on without, or say what you need."
 )
 
+MOST_FOLDERS = 256
+"""Calls that a hook was asked about and that may still be asked of people."""
+
 
 class Judging:
     """For one session. ``subjects``: of its open questions, by their id."""
@@ -38,6 +44,7 @@ class Judging:
         world, row = session.world, session.row
         self._looking = Looking(world, session.id, row.cwd, tuple(session.options.add_dirs))
         self._under_way: set[str] = set()
+        self._folders: dict[str, str] = {}  # where a call runs, as the hook before its question said
         self.subjects: dict[str, Subject] = {}
 
     # -- what the CLI asks
@@ -66,9 +73,9 @@ class Judging:
             if subject is None:
                 self._session.desk.ask(request, None, None)
                 return
-            verdict = decide(subject.request, self._session.world.rules.book, subject.context)
+            verdict = self._verdict(wire, request, subject)
             if isinstance(request.request, HookCallback):
-                self._tell_hook(wire, request, subject, verdict)
+                await self._hooked(wire, request, subject, verdict)
             elif verdict.behavior == "ask":
                 await self._ask(wire, request, subject, verdict)
             else:
@@ -91,6 +98,23 @@ class Judging:
     async def _looked_up(self, tool: str, given: Mapping[str, Any], interaction: bool) -> Subject:
         request = Request(tool, given, self._session.row.cwd, interaction)
         return Subject(request, await self._looking.context(request))
+
+    def _verdict(self, wire: Wire, request: ControlRequest, subject: Subject) -> Verdict:
+        """By the rules in force. What was judged by names that mean another folder now is not allowed by them."""
+        verdict = decide(subject.request, self._session.world.rules.book, subject.context)
+        if verdict.behavior != "allow" or not leans_on_folder(subject.request):
+            return verdict
+        elsewhere = self._elsewhere(wire, request)
+        return Verdict("ask", f"{elsewhere}, and rules speak of the session's folder", verdict.parts) if elsewhere else verdict
+
+    def _elsewhere(self, wire: Wire, request: ControlRequest) -> str:
+        asked = request.request
+        if isinstance(asked, CanUseTool):
+            folder = self._folders.get(asked.tool_use_id or "")
+            if folder is not None:
+                return "" if folder == self._session.row.cwd else f"it would run in {folder}"
+            return wire.translator.elsewhere(asked.agent_id)
+        return ""
 
     def bare(self, asked: CanUseTool) -> Subject:
         """Where nothing of it was looked up."""
@@ -126,6 +150,28 @@ class Judging:
         self._session.post(events, rows, lines=[line], then=lambda _: wire.write(key, data))
         return key
 
+    async def _hooked(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
+        """A hook says where its call will run: a denial there holds, too."""
+        asked, cwd = request.request, self._session.row.cwd
+        assert isinstance(asked, HookCallback)
+        folder = asked.input.get("cwd")
+        if isinstance(folder, str) and folder.startswith("/"):
+            self._remember(asked.tool_use_id, folder)
+            if folder != cwd and verdict.behavior != "deny":
+                there = msgspec.structs.replace(subject.request, cwd=folder)
+                moved = Subject(there, await self._looking.context(there))
+                if not self._waits(wire, request):
+                    return
+                found = decide(there, self._session.world.rules.book, moved.context)
+                subject, verdict = (moved, found) if found.behavior == "deny" else (subject, verdict)
+        self._tell_hook(wire, request, subject, verdict)
+
+    def _remember(self, tool_use: str | None, folder: str) -> None:
+        if tool_use:
+            if len(self._folders) >= MOST_FOLDERS:
+                del self._folders[next(iter(self._folders))]
+            self._folders[tool_use] = folder
+
     def _tell_hook(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
         """A denial holds also for what the CLI would not have asked; all else goes its way."""
         session, now = self._session, self._session.world.clock()
@@ -154,7 +200,7 @@ class Judging:
             subject = self.subjects.get(row.id) or await self.subject(request)
             if subject is not None and self._waits(wire, request) and self._session.desk.is_open(row.id):
                 self.subjects[row.id] = subject
-                verdict = decide(subject.request, self._session.world.rules.book, subject.context)
+                verdict = self._verdict(wire, request, subject)
                 if verdict.behavior != "ask":
                     self.close(wire, row, request, subject, verdict)
 
@@ -176,6 +222,12 @@ class Judging:
             session.desk.still_asked(row)
         session.life.answered()
         session.settle()
+
+
+def leans_on_folder(request: Request) -> bool:
+    """What it means depends on the folder that it runs in."""
+    named = files_named(request.tool, request.input) if family_of(request.tool) else ()
+    return request.tool == "Bash" or any(not path.startswith(("/", "~")) for path in named or ())
 
 
 def tool_use_of(request: ControlRequest) -> str | None:

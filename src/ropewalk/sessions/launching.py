@@ -13,6 +13,7 @@ from ..store.rows import SessionRow
 from ..transports.environment import environment_for, refuse_impossible
 from ..transports.flags import CHECKPOINTS, words
 from ..transports.launch import Launch
+from .holding import HELD, KEEP
 from .kept import Begun
 from .world import Program
 
@@ -79,8 +80,9 @@ def launch_for(
     new_session: str | None = None,
     fork: bool = False,
     resume_at: str | None = None,
+    settings: str = HELD,
 ) -> Launch:
-    """How its next process is started."""
+    """How its next process is started. ``settings``: of ``settings_for``."""
     switches = {
         "--include-partial-messages": True,
         "--allow-dangerously-skip-permissions": options.allow_bypass and config.allow_bypass,
@@ -96,14 +98,14 @@ def launch_for(
         "--max-turns": options.max_turns,
         "--max-budget-usd": options.max_budget_usd,
         "--mcp-config": options.mcp_config,
-        "--settings": options.settings,
+        "--settings": settings,
     }
     lists = {
         "--allowedTools": options.allowed_tools,
         "--disallowedTools": options.disallowed_tools,
         "--add-dir": options.add_dirs,
     }
-    asked = {CHECKPOINTS: "1", **config.environment, **options.env}
+    asked = {CHECKPOINTS: "1", **config.environment, **options.env, KEEP: "1"}
     if row.sim:
         asked.setdefault("CLAUDE_CONFIG_DIR", stand_in_folder(config))
     env = environment_for(environ, asked, api_billing=config.api_billing)

@@ -21,6 +21,7 @@ class Call(Struct):
     tool: str
     given: Mapping[str, Any]
     parent: str | None
+    title: str = ""
 
 
 class OpenBlock(Struct):
@@ -45,10 +46,16 @@ class Stream(Struct):
 class Memory:
     """Rebuilt by feeding the same lines again."""
 
-    __slots__ = ("calls", "compacted", "cwd", "error", "happened", "known", "listed", "stop", "strange", "streams", "words")
+    __slots__ = (
+        "apart", "calls", "compacted", "cwd", "error", "folder", "happened", "known", "listed", "stop", "strange", "streams", "words",
+    )  # fmt: skip
 
     def __init__(self, cwd: str, known: Known) -> None:
         self.cwd, self.known = cwd, known
+        self.folder = cwd
+        """Where the CLI works now; empty: it went elsewhere and has not said where."""
+        self.apart = False
+        """A sub-agent was sent to a copy of the folder."""
         self.calls: dict[str, Call] = {}
         self.streams: dict[str | None, Stream] = {}
         self.listed: dict[str, dict[str, Any]] = {}

@@ -21,6 +21,7 @@ from ..store.base import Change, Value, put
 from ..store.rows import ProcessRow
 from ..transports.launch import Launch
 from .greeting import Greeting
+from .holding import settings_for
 from .launching import check_folder, check_options, how_to_begin, launch_for
 from .lifeline import NOT_HEARD
 from .translate import Translator
@@ -187,7 +188,8 @@ class Starting(Greeting):
         check_options(session.options, row.mode, world.config)  # what was allowed when it was made may be no more
         program = await world.program(row.sim)
         how = how_to_begin(session.begun, row.cli_session, world.new_uuid())
-        launch = launch_for(row, session.options, program, world.config, world.environ, **how)
+        settings = await settings_for(world, session.id, session.options.settings)
+        launch = launch_for(row, session.options, program, world.config, world.environ, settings=settings, **how)
         launch.check()
         return program, launch, how
 

@@ -17,6 +17,8 @@ EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 COMMANDS = frozenset({"Bash", "BashOutput", "KillShell", "KillBash"})
 READS = frozenset({"Read", "LS", "NotebookRead"})
 SEARCHES = frozenset({"Glob", "Grep", "WebSearch"})
+MOVES = frozenset({"EnterWorktree", "ExitWorktree"})
+"""After these the CLI works in another folder; 2.1.62 and later let them run unasked (measured)."""
 TODOS = frozenset({"TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"})
 """TaskCreate and its kin are the list of 2.1.326, where it is switched on."""
 PLANS = frozenset({"EnterPlanMode", "ExitPlanMode"})

@@ -137,7 +137,9 @@ class Translator:
         """The process has ended: what it left open will not be finished. Tell these before ``process_ended``."""
         memory = self._memory
         events: list[Event] = [
-            e.ToolFinished(tool_use=tool_use, tool=call.tool, failed=True, summary="the process ended", parent=call.parent)
+            e.ToolFinished(
+                tool_use=tool_use, tool=call.tool, failed=True, title=call.title, summary="the process ended", parent=call.parent
+            )
             for tool_use, call in memory.calls.items()
         ]
         events += [e.TaskEnded(task=task, status="lost", tool_use=one.get("tool_use")) for task, one in self.known.tasks.items()]
@@ -154,6 +156,21 @@ class Translator:
         ended = e.TaskEnded(task=task, status="stopped", tool_use=self.known.tasks.pop(task).get("tool_use"))
         ended.session, ended.process, ended.at = self.session, self.process, at
         return [ended]
+
+    def elsewhere(self, agent: str | None) -> str:
+        """Where a command runs that is not run in the session's folder, in words; empty: it is."""
+        memory = self._memory
+        if agent is not None and memory.apart:
+            return "a sub-agent may work in a copy of the folder"
+        if memory.folder == memory.cwd:
+            return ""
+        if not memory.folder:
+            return "Claude has entered or left a worktree since it last said where it works"
+        return f"Claude works in {memory.folder} now"
+
+    def moved(self) -> None:
+        """It was told to work elsewhere: until it says where, nobody knows."""
+        self._memory.folder = ""
 
     def agent_words(self, agent: str | None) -> str | None:
         """What the sub-agent of this id (as questions name it) was sent to do; its id when that was never told."""

@@ -19,7 +19,7 @@ from ..protocol.messages import Assistant, User
 from ..protocol.spoken import SYNTHETIC, Returned, Spoken
 from .clean import cut, harmless, is_flat, readable, shortened
 from .memory import Call, Memory
-from .tools import TODOS, does, outcome_of, title_of, tool_label
+from .tools import MOVES, TODOS, does, outcome_of, title_of, tool_label
 from .translate_tasks import ended_with_its_call
 
 LOCAL = "<local-command-"
@@ -71,13 +71,16 @@ def _text(memory: Memory, message: Assistant | Spoken, words: str) -> e.Event:
 
 def _tool(memory: Memory, message: Assistant | Spoken, block: Any) -> e.Event:
     parent, name = message.parent_tool_use_id, block.name
-    memory.called(block.id, Call(name, block.input, parent))
+    title = title_of(name, block.input, memory.cwd) or tool_label(name)
+    memory.called(block.id, Call(name, block.input, parent, title))
+    if "isolation" in block.input:
+        memory.apart = True
     given, long = _kept(block.input, len(message.raw))
     return e.ToolStarted(
         tool_use=block.id,
         tool=name,
         does=does(name),
-        title=title_of(name, block.input, memory.cwd) or tool_label(name),
+        title=title,
         input=given,
         cut=long,
         block=memory.finished_block(parent, message.message.id, "tool_use", block.id),
@@ -133,6 +136,7 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
         tool_use=block.tool_use_id,
         tool=call.tool if call else "",
         failed=failed,
+        title=call.title if call else "",
         output=text,
         cut=long,
         summary=("refused" if refused else "") if failed or call is None else outcome_of(call.tool, call.given, details),
@@ -140,8 +144,11 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
         images=_images(block.content),
     )
     events: list[e.Event] = [finished]
-    if call is not None and not failed and call.tool in TODOS:
-        events += _todos_after(memory, call, details)
+    if call is not None and not failed:
+        if call.tool in TODOS:
+            events += _todos_after(memory, call, details)
+        elif call.tool in MOVES:
+            memory.folder = ""  # the next init says where
     if memory.known.tasks:
         events += ended_with_its_call(memory, block.tool_use_id, details, failed)
     return events

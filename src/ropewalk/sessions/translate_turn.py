@@ -36,6 +36,7 @@ def on_init(memory: Memory, message: Init) -> list[e.Event]:
             )
         )
     known.cli_session = message.session_id or known.cli_session
+    memory.folder = message.cwd or memory.folder
     events += mode_told(memory, message.permissionMode)
     if message.model:
         if known.model is not None and known.model != message.model:
