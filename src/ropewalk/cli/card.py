@@ -12,11 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..client.question import Question
+from ..events.views import QuestionView
 from ..protocol.lenient import dump
 from ..sessions.figures import seconds
 from ..sessions.tools import EDITS, shown_path, tool_label
-from .diff import Change, change_of
+from .diff import Change, change_of, changed_since
 from .home import home
+from .parts import part_rows
 from .safe import cells, is_odd
 from .screen import Screen
 
@@ -29,10 +31,11 @@ class Card:
 
     def __init__(
         self, screen: Screen, question: Question, folder: str, given: Mapping[str, Any] | None = None, agent: str = "",
-        far: bool = False,
+        far: bool = False, view: QuestionView | None = None,
     ) -> None:  # fmt: skip
-        """``far``: its files are on another machine, so nothing is compared with those of this one."""
-        self.far = far
+        """``far``: its files are on another machine, so nothing is compared with those of this one. ``view``: what a hub says
+        of it: its parts, and the file before an edit as it lies there."""
+        self.far, self.view = far, view
         self.screen, self.question, self.folder, self.agent = screen, question, folder, agent
         self.given = question.input if given is None else given
         self.own = given is not None
@@ -55,7 +58,7 @@ class Card:
             return [*self._text(raw), *self._warn("this input could not be read; it is shown as it came")]
         if name == "Bash":
             return self._bash()
-        if name in EDITS and not self.far and (change := change_of(name, self.given, self.folder)) is not None:
+        if name in EDITS and (change := self._changes()) is not None:
             return self._change(change)
         if name == "WebFetch":
             return self._fetch()
@@ -64,7 +67,25 @@ class Card:
     def lines(self) -> list[str]:
         body = self.body()
         again = [f"  {self.head()}"] if len(body) > self.screen.look.height - 10 else []
-        return ["", self.head(), *body, *again]
+        return ["", self.head(), *body, *self._parts(), *again]
+
+    def _parts(self) -> list[str]:
+        """What the rules say of each part of it; of a single one only why it is asked. One's own version was not judged."""
+        if self.view is None or self.own:
+            return []
+        if len(self.view.parts) > 1:
+            return part_rows(self.screen, self.view.parts, "    ")
+        why = [self._words(word) for word in (self.view.because, *self.view.tags) if word]
+        line = f" {self.screen.look.glyphs.dot} ".join(why)
+        if self.view.tags:
+            return self._warn(line)
+        return [self.screen.paint("dim", f"    {line}")] if line else []
+
+    def _changes(self) -> Change | None:
+        known = self.view.before if self.view is not None else None
+        if known is None and self.far:
+            return None
+        return change_of(self.question.tool_name, self.given, self.folder, known)
 
     def _title(self) -> str:
         name, given = self.question.tool_name, self.given
@@ -72,7 +93,7 @@ class Card:
         if name == "Bash":
             return "Run a command in the background?" if given.get("run_in_background") else "Run a command?"
         if name in EDITS:
-            change = None if self.far else change_of(name, given, self.folder)
+            change = self._changes()
             return f"{change.verb if change else 'Change'} {self._words(where)}?"
         if name == "WebFetch":
             return f"Fetch a page from {self._words(_host(given))}?"
@@ -97,12 +118,21 @@ class Card:
 
     def _change(self, change: Change) -> list[str]:
         where = os.path.join(self.folder, change.path)
-        real = os.path.realpath(where)
+        real = os.path.realpath(where) if not self.far else os.path.normpath(where)
         named = shown_path(change.path, self.folder, home()) if os.path.normpath(change.path) == change.path else change.path
         shown = f"{self.screen.letters(named)}   +{change.more} -{change.less}"
         lines = [f"    {self.screen.paint('bold', shown)}{f'   {change.note}' if change.note else ''}"]
         if real != os.path.normpath(where):
             lines += self._warn(f"a link: it is really {self.screen.letters(real)}")
+        if (
+            self.view is not None
+            and self.view.before
+            and not self.far
+            and changed_since(change.path, self.folder, self.view.before)
+        ):
+            lines.append(
+                self.screen.paint("red", f"    {self.screen.look.glyphs.warns} the file has changed since this was asked")
+            )
         digits = max((len(str(number)) for _, number, _ in change.rows), default=1)
         for sign, number, text in change.rows:
             lines += self._row(sign, str(number or "").rjust(digits), text)

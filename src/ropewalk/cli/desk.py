@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..client.question import Question
@@ -87,12 +87,19 @@ class Permission:
             case "e":
                 await self._edit()
             case "w":
-                self.screen.lines(f"  {self.screen.letters(line)}" for line in why_asked(self.question))
+                self.screen.lines(f"  {self.screen.letters(line)}" for line in self._why())
             case _:
-                self.screen.lines(f"  {line}" for line in HELP)
+                self.screen.lines(f"  {line}" for line in self._help())
         return None
 
+    def _why(self) -> list[str]:
+        return why_asked(self.question)
+
+    def _help(self) -> Sequence[str]:
+        return HELP
+
     async def _grant(self, offers: list[Offer]) -> Decision | None:
+        """One of Claude Code's own offers."""
         chosen = offers[0]
         if len(offers) > 1:
             keys = [str(number) for number in range(1, len(offers) + 1)]
@@ -128,26 +135,38 @@ class Permission:
     # -- what is drawn
 
     def _draw(self) -> None:
-        self.screen.lines(Card(self.screen, self.question, self.folder, self.given, self.agent, self.far).lines())
-        rows = [("a", "allow once" if self.given is None else "allow my version once")]
-        for key, words, lasting in (("s", "for this session", False), ("A", "always", True)):
-            found = [offer for offer in self.offers if offer.lasting is lasting]
-            rows += self._offers(key, words, found)
-        rest = [("d", "deny"), ("D", "deny and stop"), ("e", "edit"), ("w", "why"), ("?", "help")]
-        self.screen.lines(f"  {self.screen.key(key, words)}" for key, words in rows)
-        if self.note:
-            self.screen.say(f"     {self.screen.letters(self.note)}")
-        self.screen.lines(self.screen.keys(rest))
+        self.screen.lines(self._card().lines())
+        self._draw_keys()
         if self.waiting:
             self.screen.say(self.screen.paint("dim", f"  {self.waiting} more waiting behind this one"))
 
+    def _card(self) -> Card:
+        return Card(self.screen, self.question, self.folder, self.given, self.agent, self.far)
+
+    def _draw_keys(self) -> None:
+        rest = [("d", "deny"), ("D", "deny and stop"), ("e", "edit"), ("w", "why"), ("?", "help")]
+        self.screen.say(f"  {self.screen.key('a', 'allow once' if self.given is None else 'allow my version once')}")
+        self.screen.lines(f"  {self.screen.key(key, words)}" for key, words in self._rows())
+        if self.note:
+            self.screen.say(f"     {self.screen.letters(self.note)}")
+        self.screen.lines(self.screen.keys(rest))
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """What may be granted besides."""
+        return [
+            row
+            for key, words, lasting in (("s", "for this session", False), ("A", "always", True))
+            for row in self._offers(key, f"allow, and {words}: ", [one for one in self.offers if one.lasting is lasting])
+        ]
+
     def _offers(self, key: str, words: str, offers: list[Offer]) -> list[tuple[str, str]]:
+        """Claude Code's own, numbered where there are several."""
         rows = []
         for number, offer in enumerate(offers, 1):
             which = f"{number} " if len(offers) > 1 else ""
             kept = f"   kept in {offer.place}" if offer.lasting else ""
             warning = self.screen.paint("amber", f"   {self.screen.look.glyphs.warns} {offer.warning}") if offer.warning else ""
-            label = f"allow, and {words}: " if number == 1 else " " * len(f"allow, and {words}: ")
+            label = words if number == 1 else " " * len(words)
             rows.append((key if number == 1 else " ", f"{label}{which}{self.screen.letters(offer.words)}{kept}{warning}"))
         return rows
 

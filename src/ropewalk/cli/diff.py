@@ -39,20 +39,31 @@ class Change:
         return sum(sign == "-" for sign, _, _ in self.rows)
 
 
-def change_of(tool: str, given: Mapping[str, Any], folder: str) -> Change | None:
-    """What Write, Edit or MultiEdit would do to the file as it is now; None where the input has another shape."""
+def change_of(tool: str, given: Mapping[str, Any], folder: str, known: Mapping[str, Any] | None = None) -> Change | None:
+    """What Write, Edit or MultiEdit would do to the file as it is now; None where the input has another shape.
+
+    ``known``: the file as the hub had it read where it lies, when this was asked; without it, it is read here.
+    """
     path = given.get("file_path")
     if not isinstance(path, str):
         return None
-    before = _text(os.path.join(folder, path))
+    before = known.get("text") if known is not None else _text(os.path.join(folder, path))
+    unread = known is not None and before is None and known.get("exists") is not False
     if tool == "Write" and isinstance(given.get("content"), str):
-        verb = "Overwrite" if before is not None else "Create"
-        return Change(verb, path, _rows(before or "", given["content"]))
+        verb = "Overwrite" if before is not None or unread else "Create"
+        note = f"compared with nothing: {(known or {}).get('why') or 'its text is not known'}" if unread else ""
+        return Change(verb, path, _rows(before or "", given["content"]), note)
     edits = given.get("edits") if tool == "MultiEdit" else [given]
     pairs = [_pair(edit) for edit in edits] if isinstance(edits, list) else []
     if not pairs or None in pairs:
         return None
     return _edited(path, before, [pair for pair in pairs if pair is not None])
+
+
+def changed_since(path: str, folder: str, known: Mapping[str, Any]) -> bool:
+    """Whether the file on this machine has another text than the hub read. What can't be read here is not called changed."""
+    now = _text(os.path.join(folder, path))
+    return now is not None and "text" in known and now != known["text"]
 
 
 def _pair(edit: Any) -> tuple[str, str, bool] | None:

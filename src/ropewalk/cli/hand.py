@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..events.commands import Remember
 from ..protocol.answers import Answer
 from .keys import Keyboard
 from .screen import Screen
@@ -23,6 +24,10 @@ class Decision:
     """The person ends the turn here."""
     way: str | None = None
     """Of a plan: fresh, keep_edits, keep_ask, revise or stop."""
+    remember: Remember | None = None
+    """Rules of ours that are granted with it."""
+    shown: str = ""
+    """The hash of the question as it was drawn: the answer is bound to it."""
 
 
 class Hand:

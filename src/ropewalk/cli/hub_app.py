@@ -153,6 +153,13 @@ def answer(
     plan: Text = None,
     suggestion: Annotated[int | None, typer.Option(min=1)] = None,
     edit: Annotated[bool, typer.Option("--edit")] = False,
+    for_session: Annotated[bool, typer.Option("--session")] = False,
+    always: Annotated[bool, typer.Option("--always")] = False,
+    where: Annotated[str | None, typer.Option("--in")] = None,
+    rule: Words = None,
+    lasts: Annotated[str | None, typer.Option("--for")] = None,
+    uses: Annotated[int | None, typer.Option(min=1)] = None,
+    yes: Annotated[bool, typer.Option("--yes")] = False,
     no_input: Annotated[bool, typer.Option("--no-input")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -160,10 +167,14 @@ def answer(
     ascii_only: Ascii = False,
 ) -> None:
     """An answer to a question."""
-    from .verbs.answers import Verdict  # noqa: PLC0415 - a help page does not wait for it
+    from .asked import duration  # noqa: PLC0415 - a help page does not wait for it
     from .verbs.answers import answer as work  # noqa: PLC0415 - the same
+    from .verbs.verdict import Verdict  # noqa: PLC0415 - the same
 
-    verdict = Verdict(allow, deny, stop, choose or (), plan, words, suggestion, edit, no_input)
+    verdict = Verdict(
+        allow, deny, stop, choose or (), plan, words, suggestion, edit, no_input, for_session, always, where, rule or (),
+        duration(lasts) if lasts is not None else None, uses, yes,
+    )  # fmt: skip
     _ask(partial(work, word=session, verdict=verdict), as_json, quiet, color, ascii_only)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from msgspec import convert
+
+from ..events.views import Part
 from .safe import cells, letters, wrap
 from .screen import Screen
 
@@ -13,22 +17,30 @@ BESIDE = 11
 
 
 def draw_verdict(screen: Screen, answer: dict[str, Any]) -> None:
-    """Each part with its number, its verdict and why; then the whole. What does not fit goes on in the row below."""
-    parts, plain = answer["parts"], screen.look.ascii
-    texts = [" ".join(part["text"].split()) for part in parts]
+    """Each part with its number, its verdict and why; then the whole."""
+    for row in part_rows(screen, [convert(part, Part) for part in answer["parts"]]):
+        screen.row(row)
+    _draw_whole(screen, answer["behavior"], answer["because"])
+
+
+def part_rows(screen: Screen, parts: Sequence[Part], indent: str = "") -> list[str]:
+    """A row each, or more: what does not fit goes on in the row below."""
+    plain, width = screen.look.ascii, screen.look.width - len(indent)
+    texts = [" ".join(part.text.split()) for part in parts]
     widest = max((cells(letters(one, ascii_only=plain)) for one in texts), default=0)
-    room, number = min(widest, max(screen.look.width // 2 - BESIDE - 1, 20)), len(str(len(parts)))
+    room, number = min(widest, max(width // 2 - BESIDE - 1, 20)), len(str(len(parts)))
+    rows = []
     for at, (part, text) in enumerate(zip(parts, texts, strict=True), 1):
-        why = f" {screen.look.glyphs.dot} ".join([part["because"], *part["tags"]])
+        why = f" {screen.look.glyphs.dot} ".join(word for word in (part.because, *part.tags) if word)
         left = wrap(text, room, ascii_only=plain)
-        right = screen.wrapped(why, screen.look.width - number - room - BESIDE)
+        right = screen.wrapped(why, width - number - room - BESIDE)
         for row in range(max(len(left), len(right))):
             words = left[row] if row < len(left) else ""
             blanks = " " * (room - cells(letters(words, ascii_only=plain)))
-            shown, verdict = (str(at), _coloured(screen, part["verdict"])) if row == 0 else ("", " " * 5)
+            shown, verdict = (str(at), _coloured(screen, part.verdict)) if row == 0 else ("", " " * 5)
             why = right[row] if row < len(right) else ""
-            screen.row(f"{shown:>{number}}  {screen.letters(words)}{blanks}  {verdict}  {why}".rstrip())
-    _draw_whole(screen, answer["behavior"], answer["because"])
+            rows.append(f"{indent}{shown:>{number}}  {screen.letters(words)}{blanks}  {verdict}  {why}".rstrip())
+    return rows
 
 
 def _draw_whole(screen: Screen, behavior: str, because: str) -> None:

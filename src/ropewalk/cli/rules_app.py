@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from .hub_app import NAMES, Ascii, Color, Json, Text, bare_group
+from .hub_app import NAMES, Ascii, Color, Json, Text
+from .rulings_app import rulings_commands
 
 
 def rules_commands(app: typer.Typer, page: Any, pages: Any) -> None:
     """Add the group."""
     group = typer.Typer(cls=pages, add_completion=False, no_args_is_help=False, context_settings=NAMES)
-    group.callback(invoke_without_command=True)(bare_group)
+    rulings_commands(group, page)
     group.command("test", cls=page)(rules_test)
     app.add_typer(group, name="rules")
 

@@ -189,10 +189,56 @@ class Remote:
         """Open ones longest waiting first."""
         return (await self._calls.get("/questions", Page[v.QuestionView], state=state, session=session)).items
 
+    async def question(self, question: str) -> v.QuestionView:
+        """One, whole: with what each offer would have matched in the past, and which other open ones it would answer."""
+        return await self._calls.get(f"/questions/{question}", v.QuestionView)
+
     async def answer(self, question: str, answer: c.Answer | None = None, **fields: Any) -> v.QuestionView:
-        """``answer(id, behavior="allow")``. Raises ``AlreadyAnswered``, which says by whom."""
+        """``answer(id, behavior="allow")``. Give ``shown=question.hash`` of what a person saw, and ``remember=Remember(rules=…)``
+        to grant rules with it. Raises ``AlreadyAnswered``, which says by whom; ``Conflict`` for what was not shown."""
         command = answer if answer is not None else c.Answer(**fields)
         return await self._calls.do("POST", f"/questions/{question}/answer", command, v.QuestionView)
+
+    # -- rules
+
+    async def rules(self, *, ended: bool = False) -> Sequence[v.RuleView]:
+        """As they decide: deny, then ask, then allow. ``ended``: also those that hold no more."""
+        return (await self._calls.get("/rules", Page[v.RuleView], ended=ended or None)).items
+
+    async def add_rule(
+        self, text: str, behavior: c.Behavior = "allow", *, scope: c.Scope = "everywhere", place: str | None = None,
+        note: str = "", for_seconds: float | None = None, uses: int | None = None, client_id: str | None = None,
+    ) -> v.RuleView:  # fmt: skip
+        """In Claude Code's own words: ``Bash(git diff:*)``. ``place``: the folder, or the session's id. ``try_rule`` first."""
+        command = c.NewRule(
+            text=text, behavior=behavior, scope=scope, place=place, note=note, for_seconds=for_seconds, uses=uses,
+            client_id=client_id,
+        )  # fmt: skip
+        return await self._calls.do("POST", "/rules", command, v.RuleView)
+
+    async def change_rule(self, rule: str, **fields: Any) -> v.RuleView:
+        """What is left out stays. A built-in one is switched: ``enabled=False``."""
+        return await self._calls.do("PATCH", f"/rules/{rule}", c.ChangeRule(**fields), v.RuleView)
+
+    async def end_rule(self, rule: str) -> v.RuleView:
+        """It answers nothing from now on. What it let run stays in the audit."""
+        return await self._calls.do("DELETE", f"/rules/{rule}", c.EndRule(), v.RuleView)
+
+    async def test_rules(self, tool: str, input: Mapping[str, Any], cwd: str) -> dict[str, Any]:
+        """What the saved rules say about this request: behavior, because, parts. Nothing is asked, nothing runs."""
+        return await self._calls.look("/rules/test", {"tool": tool, "input": input, "cwd": cwd}, dict[str, Any])
+
+    async def try_rule(
+        self, text: str, behavior: c.Behavior = "allow", *, scope: c.Scope = "everywhere", place: str | None = None,
+        last: int = 1000,
+    ) -> v.TrialView:  # fmt: skip
+        """What one rule more would have changed among the requests that were recorded last. Nothing is saved."""
+        asked = {"rule": {"text": text, "behavior": behavior, "scope": scope, "place": place}, "last": last}
+        return await self._calls.look("/rules/test", asked, v.TrialView)
+
+    async def suggested_rules(self) -> Sequence[v.Suggestion]:
+        """Rules that would have answered what people keep approving; none wider than what was approved."""
+        return (await self._calls.get("/rules/suggested", Page[v.Suggestion])).items
 
     # -- the process
 
@@ -262,10 +308,6 @@ class Remote:
 
     async def revoke(self, token: str) -> None:
         await self._calls.do("DELETE", f"/devices/{token}", c.Withdraw(), msgspec.Raw)
-
-    async def test_rules(self, tool: str, input: Mapping[str, Any], cwd: str) -> dict[str, Any]:
-        """What the saved rules say about this request: behavior, because, parts. Nothing is asked, nothing runs."""
-        return await self._calls.look("/rules/test", {"tool": tool, "input": input, "cwd": cwd}, dict[str, Any])
 
     async def health(self) -> v.Health:
         return await self._calls.get("/health", v.Health)

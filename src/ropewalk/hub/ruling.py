@@ -21,6 +21,7 @@ from ..permissions.rulebook import Rulebook
 from ..permissions.rulefile import rules_from_lists
 from ..permissions.rules import parse_rule
 from ..permissions.secrets import built_in
+from ..permissions.tags import tagged
 from ..permissions.tried import Past, tried
 from ..sessions.inforce import OFF, row_of
 from ..sessions.looking import Looking
@@ -180,7 +181,8 @@ class Ruling(Reading):
             rules = Rulebook((*built_in(self.roster.world.rules.off), *rules_from_lists(lists)))
         request = Request(command.tool or "", command.input, folder_named(cwd))
         looking = Looking(self.roster.world, session.id if session else "", request.cwd, ())
-        verdict = decide(request, rules, await looking.context(request))
+        context = await looking.context(request)
+        verdict = tagged(request, decide(request, rules, context), context)
         return v.TriedView(
             behavior=verdict.behavior, because=verdict.because, parts=[part_view(part) for part in verdict.parts],
             tags=list(verdict.tags), rule=verdict.rule,

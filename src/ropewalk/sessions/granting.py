@@ -17,6 +17,7 @@ from ..permissions.request import Verdict
 from ..permissions.rulebook import Rulebook
 from ..permissions.rules import Rule, parse_rule
 from ..permissions.suggest import offers
+from ..permissions.tags import tagged
 from ..store.rows import RuleRow
 from .inforce import row_of
 from .verdicts import Subject, part_view
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 def judged(view: v.QuestionView, subject: Subject, verdict: Verdict, book: Rulebook) -> None:
     """What the rules say of it, and what could be granted, onto the card."""
+    verdict = tagged(subject.request, verdict, subject.context)
     view.parts = [part_view(part) for part in verdict.parts]
     view.tags, view.because, view.because_rule = list(verdict.tags), verdict.because, verdict.rule
     found = offers(subject.request, book, subject.context)

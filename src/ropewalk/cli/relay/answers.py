@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from ...client.question import Question
+import asyncio
+from dataclasses import replace
+
+from ...client.remote import Remote
+from ...errors import HubError
 from ...events.views import QuestionView
 from ...protocol.answers import Deny
 from ..card import Card
 from ..desk import Desk
-from ..hand import Decision
+from ..hand import Decision, Hand
 from ..keys import Keyboard
 from ..run import NOBODY
 from ..safe import one_line
 from ..screen import Screen
-from .question import version_of
+from .permission import HubPermission
+from .question import question_of, version_of
+
+PATIENCE = 2.0
+"""Seconds for the look into the past that a card is drawn with."""
 
 
 class NobodyHere(Exception):
@@ -24,19 +32,42 @@ class NobodyHere(Exception):
 
 
 class AtDesk:
-    """The person at this terminal."""
+    """The person at this terminal. Every question is drawn as the hub has it at that moment."""
 
     def __init__(
-        self, screen: Screen, keyboard: Keyboard, folder: str, version: str | None, *, far: bool = False, edit: bool = False
+        self, remote: Remote, screen: Screen, keyboard: Keyboard, version: str | None, *, far: bool = False, edit: bool = False
     ) -> None:
         """``far``: its files are on another machine than this terminal. ``edit``: begin with the person's own version."""
-        self._agents: dict[str, str] = {}
-        self._desk = Desk(screen, keyboard, folder, lambda: version_of(version), self._agents, far=far, edit=edit)
+        self._remote, self._screen, self._keyboard = remote, screen, keyboard
+        self._version, self._far, self._edit = version_of(version), far, edit
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
-        if view.origin:
-            self._agents[view.origin] = view.origin
-        return await self._desk.decide(question, waiting)
+    async def decide(self, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
+        view = await self._whole(view)
+        question = question_of(view)
+        if question.kind == "plan" or (question.kind == "choice" and question.choices):
+            desk = Desk(self._screen, self._keyboard, view.cwd, lambda: self._version, {})
+            decision = await desk.decide(question)
+        else:
+            async with self._keyboard.open():
+                hand = Hand(self._screen, self._keyboard)
+                card = HubPermission(hand, question, view, self._others, waiting=waiting, far=self._far)
+                decision = await card.decide(self._edit)
+        return replace(decision, shown=view.hash)
+
+    async def _whole(self, view: QuestionView) -> QuestionView:
+        """With what its offers would have matched. A hub that can't say it now is no reason to wait."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await self._remote.question(view.id)
+        except (HubError, TimeoutError):
+            return view
+        return found if found.state == "open" else view
+
+    async def _others(self) -> dict[str, str]:
+        try:
+            return {one.id: f"{one.session_title or one.session}: {one.line}" for one in await self._remote.questions()}
+        except HubError:
+            return {}
 
 
 class Absent:
@@ -45,10 +76,10 @@ class Absent:
     def __init__(self, policy: str, screen: Screen, folder: str, shown: str) -> None:
         self.policy, self.screen, self.folder, self.shown = policy, screen, folder, shown
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
+    async def decide(self, view: QuestionView, waiting: int, ours: bool = True) -> Decision | None:
         if self.policy == "fail":
             raise NobodyHere(view)
-        head = Card(self.screen, question, self.folder).head()
+        head = Card(self.screen, question_of(view), self.folder, view=view).head()
         self.screen.say(f"{head}   {one_line(view.line)}")
         if self.policy == "deny" and ours:
             return Decision(Deny(NOBODY), "denied: nobody is here to answer")

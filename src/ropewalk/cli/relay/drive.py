@@ -15,16 +15,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ...client.question import Question
 from ...client.remote import Remote, ends
-from ...errors import AlreadyAnswered, HubError
+from ...errors import AlreadyAnswered, Conflict, HubError, UsageError
 from ...events import events as e
 from ...events.views import QuestionView, SessionView
 from ..hand import Decision
 from ..interrupts import Interrupts
 from ..screen import Screen
 from .deeds import Deeds
-from .question import answer_of, closed_words, question_of
+from .question import answer_of, closed_words
 from .story import EventStory
 
 OVER = ("failed", "stopped")
@@ -36,10 +35,14 @@ OF_TURN = (
 """What a turn says and does: drawn only of the one that took the prompt."""
 
 
+AGAIN = ("not_as_shown", "once_only")
+"""Refusals after which the person looks at the card again, and chooses anew."""
+
+
 class Answers(Protocol):
     """Who answers questions here."""
 
-    async def decide(self, question: Question, view: QuestionView, waiting: int, ours: bool) -> Decision | None:
+    async def decide(self, view: QuestionView, waiting: int, ours: bool) -> Decision | None:
         """None leaves it open. ``ours``: it is asked by the turn that took our prompt, not by one before it."""
 
 
@@ -194,22 +197,23 @@ class Relay:
     # -- questions
 
     async def _question(self, name: str) -> None:
-        view = self._open.get(name)
-        if view is None:
-            return  # closed before it could be drawn
-        question = question_of(view)
+        """Drawn again as long as what was answered is not what the hub has."""
+        while (view := self._open.get(name)) is not None:  # else: closed before it could be drawn
+            decision = await self._asked(view, name)
+            if decision is None or await self._answer(view, decision):
+                return
+
+    async def _asked(self, view: QuestionView, name: str) -> Decision | None:
         loop = asyncio.get_running_loop()
-        deciding = loop.create_task(self.answers.decide(question, view, len(self._open) - 1, self._ours))
+        deciding = loop.create_task(self.answers.decide(view, len(self._open) - 1, self._ours))
         self.asking = True
         try:
-            decision = await self._decided(deciding, name)
+            return await self._decided(deciding, name)
         finally:
             self.asking = False
             deciding.cancel()
             with suppress(asyncio.CancelledError):
                 await deciding
-        if decision is not None:
-            await self._answer(view, question, decision)
 
     async def _decided(self, deciding: asyncio.Task[Decision | None], name: str) -> Decision | None:
         """The decision; None when somebody else was first. Live pieces that come meanwhile are dropped: the block has them."""
@@ -234,21 +238,28 @@ class Relay:
                 self.screen.say()
                 return None
 
-    async def _answer(self, view: QuestionView, question: Question, decision: Decision) -> None:
+    async def _answer(self, view: QuestionView, decision: Decision) -> bool:
+        """Whether it was taken, or came too late."""
         try:
             answered = await self.remote.answer(view.id, answer_of(view, decision))
         except AlreadyAnswered as late:
             self.screen.say(f"  {self.screen.harmless(str(late))}")
-            return
+            return True
+        except (Conflict, UsageError) as refused:
+            if isinstance(refused, Conflict) and refused.code not in AGAIN:
+                raise
+            self.screen.say(f"  {self.screen.harmless(str(refused))}")
+            return False
         self._fresh = self._fresh or decision.way == "fresh"
         self.log.stopped = self.log.stopped or decision.stops
         self._record(view, decision.because)
         self.story.answered(view.tool_use, decision.because, answered.closed_at or view.opened_at)
+        return True
 
     def _closed(self, event: e.QuestionClosed) -> None:
         if any(told["id"] == event.question for told in self.log.questions):
             return
-        words = closed_words(event.fate, event.behavior, event.by, event.door, event.message)
+        words = closed_words(event)
         self.screen.say(f"  {self.screen.harmless(words)}")
         if (view := self._views.get(event.question)) is not None:
             self._record(view, words)

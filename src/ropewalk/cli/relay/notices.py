@@ -48,6 +48,8 @@ def _life(event: e.Event, glyphs: Glyphs) -> Notice:
             return f"{one_line(by)} ({one_line(door)}): {one_line(event.text)}", "dim"
         case e.PromptFailed() | e.PromptLost():
             return f"{glyphs.warns} the prompt was not done: {one_line(event.reason)}", "amber"
+        case e.GrantEnded():
+            return f"no longer granted: {one_line(event.text)} ({one_line(event.why)})", "dim"
         case e.ModeChanged():
             return f"mode is now {one_line(event.mode)}", "dim"
     return SILENT

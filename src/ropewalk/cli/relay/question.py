@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ...client.question import Question
 from ...events.commands import Answer, Remember
+from ...events.events import QuestionClosed
 from ...events.views import QuestionView
 from ...protocol.answers import Allow, Deny
 from ...protocol.codec import decode
@@ -44,7 +46,11 @@ def question_of(view: QuestionView) -> Question:
 
 
 def answer_of(view: QuestionView, decision: Decision) -> Answer:
-    """What goes to the hub."""
+    """What goes to the hub, bound to what was drawn."""
+    return replace(_answer_of(view, decision), shown=decision.shown or None)
+
+
+def _answer_of(view: QuestionView, decision: Decision) -> Answer:
     given = decision.answer
     if decision.way == "fresh":
         changed = {"plan": decision.fresh} if decision.fresh != question_of(view).plan else None
@@ -57,7 +63,7 @@ def answer_of(view: QuestionView, decision: Decision) -> Answer:
     changed_input = dict(given.updated_input) if given.updated_input is not None else None
     if view.asks == "choice" and changed_input is not None and "answers" in changed_input:
         return Answer(behavior="allow", answers=changed_input["answers"])
-    remember = None
+    remember = decision.remember
     if decision.way is None and given.updated_permissions:
         remember = Remember(suggestion=view.suggestions.index(dict(given.updated_permissions[0])))
     return Answer(behavior="allow", updated_input=changed_input, remember=remember, plan=_way(decision))
@@ -76,11 +82,31 @@ def version_of(text: str | None) -> Version | None:
 FATES = {"withdrawn": "Claude no longer asks this.", "lost": "The process ended; it won't ask this again by itself."}
 
 
-def closed_words(fate: str, behavior: str | None, by: str, door: str, message: str = "") -> str:
-    """How a question ended, with who ended it: ``allowed by Mia (page)``."""
-    if fate in FATES:
-        return FATES[fate]
-    verb = {"allow": "allowed", "deny": "denied"}.get(behavior or "", "answered")
-    who = f" by {by}" if by else ""
-    where = f" ({door})" if door else ""
-    return f"{verb}{who}{where}{f': {message}' if message else ''}"
+NAMED = ("rule ", "grant ")
+
+
+def closed_words(closed: QuestionClosed) -> str:
+    """How a question ended, and by whom or what: ``allowed by Mia (page), and granted Bash(npm test)``."""
+    if closed.fate in FATES:
+        return FATES[closed.fate]
+    verb = {"allow": "allowed", "deny": "denied"}.get(closed.behavior or "", "answered")
+    if closed.fate == "expired":
+        return f"nobody answered in time: {verb} by a policy"
+    if closed.because_kind not in ("", "person"):
+        words = ruled_words(closed.behavior or "allow", closed.because_kind, closed.because)
+        return words if words.startswith("denied") else f"allowed{' by' if words.startswith(NAMED) else ':'} {words}"
+    who = f" by {closed.by}" if closed.by else ""
+    where = f" ({closed.door})" if closed.door else ""
+    said = f": {closed.message}" if closed.message else ""
+    own = ", another version" if closed.edited else ""
+    rules = f", and granted {'  '.join(closed.rules)}" if closed.rules else ""
+    return f"{verb}{who}{where}{said}{own}{rules}"
+
+
+def ruled_words(behavior: str, kind: str, because: str) -> str:
+    """Why nobody had to answer: ``rule Bash(pytest:*) (Mia)``, ``denied by rule …``, ``Mia set the mode acceptEdits``."""
+    for start in ("allowed by ", "denied by "):
+        if because.startswith(start) and kind in ("rule", "grant", "built_in"):
+            named = f"{'grant' if kind == 'grant' else 'rule'} {because.removeprefix(start)}"
+            return named if behavior == "allow" else f"denied by {named}"
+    return because if behavior == "allow" else f"denied: {because}"

@@ -65,7 +65,7 @@ class HubRun:
         self.story = EventStory(screen, session, shown, telling, time.monotonic)
         self.interrupts = Interrupts(screen, keyboard, time.monotonic)
         answers = (
-            AtDesk(screen, keyboard, session.cwd, session.cli_version)
+            AtDesk(remote, screen, keyboard, session.cli_version)
             if keyboard is not None
             else Absent(wanted.on_question, screen, session.cwd, shown)
         )

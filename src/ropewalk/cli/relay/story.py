@@ -18,6 +18,7 @@ from ..screen import Screen
 from ..statuses import STAND_IN
 from ..story import Telling
 from .notices import notice_of
+from .question import ruled_words
 
 
 class EventStory:
@@ -48,6 +49,9 @@ class EventStory:
                 self._tool_began(event)
             case e.ToolFinished():
                 self._tool_ended(event)
+            case e.VerdictGiven():
+                if event.tool_use:
+                    self._because[event.tool_use] = ruled_words(event.behavior, event.because_kind, event.because)
             case e.ToolProgressed():
                 pass
             case _:
@@ -142,7 +146,8 @@ class EventStory:
         mark = self.screen.paint("red", glyphs.failed) if event.failed else self.screen.paint("green", glyphs.done)
         spent = seconds(max(0.0, event.at - self._began.pop(event.tool_use, event.at)))
         because = self._because.pop(event.tool_use, "")
-        reason = f"  {self._one(because)}" if because else ""
+        most = max(24, self.screen.look.width * 2 // 5)  # the whole is in the log
+        reason = f"  {cut(self._one(because), most, glyphs.dots)}" if because else ""
         label, indent = f"{self._one(tool_label(call.tool)):<6} ", len(self._indent(call.parent))
         room = max(16, self.screen.look.width - indent - cells(label) - 24 - cells(reason))
         outcome = "" if event.failed else self._one(event.summary)

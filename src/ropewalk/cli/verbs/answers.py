@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from ...errors import AlreadyAnswered, NotFound, UsageError
+from ...errors import AlreadyAnswered, Conflict, NotFound, UsageError
 from ...events.commands import Answer, Remember
+from ...events.events import QuestionClosed
 from ...events.views import QuestionView, SessionView
 from ...protocol.answers import DENIED, Choice, choices_of
 from ..choices import meant
 from ..codes import UNANSWERED, Complaint
-from ..hand import Decision
 from ..keys import PersonGone
 from ..relay.answers import AtDesk
+from ..relay.drive import AGAIN
 from ..relay.question import answer_of, closed_words, question_of
 from ..run import complain, keyboard_here
 from ..safe import one_line
@@ -23,55 +23,19 @@ from ..screen import Screen, look_around
 from ..statuses import span
 from ..which import checked
 from .asking import Asking
-
-PLANS = {"fresh": "fresh", "keep-edits": "keep_edits", "keep-ask": "keep_ask", "revise": "revise", "stop": "stop"}
-
-YES = {"choice": "--choose", "plan": "--plan"}
-"""What takes the place of ``--allow``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the flags say."""
-
-    allow: bool = False
-    deny: str | None = None
-    stop: bool = False
-    choose: Sequence[str] = ()
-    plan: str | None = None
-    words: str | None = None
-    suggestion: int | None = None
-    edit: bool = False
-    no_input: bool = False
-
-    def check(self) -> None:
-        """Raises ``UsageError`` for what can't be meant together."""
-        named = [self.allow or self.suggestion is not None, self.deny is not None, bool(self.choose), self.plan is not None]
-        if sum(named) > 1:
-            raise UsageError("--allow, --deny, --choose and --plan are different answers: choose one")
-        if self.plan is not None and self.plan not in PLANS:
-            raise UsageError(f"--plan has no {self.plan!r}; there are {', '.join(PLANS)}")
-        if self.plan == "revise" and not self.words:
-            raise UsageError('--plan revise needs words for Claude: ropewalk answer ID --plan revise "also the tests"')
-        if self.words and self.plan != "revise":
-            raise UsageError("words go with --plan revise; a reason goes with --deny")
-        if self.stop and self.deny is None:
-            raise UsageError('--stop goes with --deny "reason"')
-        if self.edit and any(named[1:]):
-            raise UsageError("--edit opens the card with your version of it: leave the other answers out")
-
-    @property
-    def given(self) -> bool:
-        named = self.allow or self.suggestion is not None or self.deny is not None
-        return bool(named or self.choose or self.plan) and not self.edit
+from .granting import Granting
+from .verdict import PLANS, YES, Verdict
 
 
 async def answer(asking: Asking, word: str, verdict: Verdict) -> int:
     verdict.check()
     view = await question_meant(asking, word)
-    if verdict.given:
-        return _told(asking, await asking.remote.answer(view.id, flags_answer(view, verdict)), _because(view, verdict))
-    return await _by_hand(asking, view, verdict)
+    if not verdict.given:
+        return await _by_hand(asking, view, verdict)
+    given = await Granting(asking, view, verdict).answer() if verdict.grants else flags_answer(view, verdict)
+    if given is None:
+        return UNANSWERED
+    return _told(asking, await asking.remote.answer(view.id, given), _because(verdict, view, given))
 
 
 async def question_meant(asking: Asking, word: str) -> QuestionView:
@@ -102,9 +66,14 @@ async def _none_open(asking: Asking, session: SessionView) -> Exception:
 def late(view: QuestionView) -> AlreadyAnswered:
     """Who was first, where and when, and what the answer was."""
     verdict = view.verdict or {}
+    kind = str(verdict.get("because_kind") or "")
     ago = f" {span(time.time() - view.closed_at)} ago" if view.closed_at else ""
     behavior = str(verdict.get("behavior") or "")
-    what = closed_words(view.state, behavior, "", "")
+    closed = QuestionClosed(
+        question=view.id, fate=cast(Any, view.state), behavior=cast(Any, behavior or None), because_kind=kind,
+        because=str(verdict.get("because") or ""),
+    )  # fmt: skip
+    what = closed_words(closed)
     if view.asks == "choice" and behavior == "allow":
         what = one_line("; ".join(map(str, (verdict.get("answers") or {}).values()))) or "answered"
     if view.state != "answered":
@@ -171,7 +140,7 @@ def _offered(choice: Choice, words: str) -> str:
     return words
 
 
-def _because(view: QuestionView, verdict: Verdict) -> str:
+def _because(verdict: Verdict, view: QuestionView, given: Answer) -> str:
     if verdict.deny is not None:
         said = f": {verdict.deny}" if verdict.deny else ""
         return f"denied{' and stopped' if verdict.stop else ''}{said}"
@@ -179,6 +148,8 @@ def _because(view: QuestionView, verdict: Verdict) -> str:
         return f"plan: {verdict.plan}"
     if verdict.choose:
         return f"answered {'; '.join(_chosen(view, verdict.choose).values())}"
+    if given.remember is not None and given.remember.rules:
+        return f"allowed, and granted {'  '.join(given.remember.rules)}"
     return "allowed, and granted" if verdict.suggestion is not None else "allowed once"
 
 
@@ -203,11 +174,17 @@ async def _by_hand(asking: Asking, view: QuestionView, verdict: Verdict) -> int:
         complain(screen, Complaint(UNANSWERED, f"{words} Use {YES.get(view.asks, '--allow')} or --deny."))
         return UNANSWERED
     session = await asking.remote.get(view.session)
-    desk = AtDesk(screen, keyboard, view.cwd, session.cli_version, far=not asking.found.near, edit=verdict.edit)
-    try:
-        decision: Decision | None = await desk.decide(question_of(view), view, 0)
-    except PersonGone:
-        return UNANSWERED
-    if decision is None:
-        return UNANSWERED
-    return _told(asking, await asking.remote.answer(view.id, answer_of(view, decision)), decision.because)
+    desk = AtDesk(asking.remote, screen, keyboard, session.cli_version, far=not asking.found.near, edit=verdict.edit)
+    while True:
+        try:
+            decision = await desk.decide(view, 0)
+        except PersonGone:
+            decision = None
+        if decision is None:
+            return UNANSWERED
+        try:
+            return _told(asking, await asking.remote.answer(view.id, answer_of(view, decision)), decision.because)
+        except (Conflict, UsageError) as refused:
+            if isinstance(refused, Conflict) and refused.code not in AGAIN:
+                raise
+            screen.say(f"  {screen.harmless(str(refused))}")

@@ -110,6 +110,7 @@ def _questions(asking: Asking, asked: Sequence[QuestionView], sessions: dict[str
             title_of(sessions[one.session]) if one.session in sessions else one.session_title,
             home_path(one.cwd),
             one.line or one.title_words,
+            f" {screen.look.glyphs.dot} ".join(one.tags),
         )
         for one in asked
     ]

@@ -10,11 +10,12 @@ from typing import cast
 from ...errors import FolderMissing, UsageError
 from ...events import events as e
 from ...events.commands import Mode, SessionOptions, When
-from ...events.views import SessionView, Snapshot
+from ...events.views import QuestionView, SessionView, Snapshot
 from ...sessions.figures import dollars, thousands
 from ..asked import ALL_MODES, check_choice
 from ..home import home_path
 from ..modes import mode_words
+from ..parts import part_rows
 from ..relay.run import HubRun, Wanted, behind_question
 from ..run import keyboard_here
 from ..safe import cut, one_line
@@ -22,6 +23,7 @@ from ..screen import Screen, look_around
 from ..statuses import STAND_IN, clock, fix_of, glyph_of, span, why_of, word_of
 from ..which import remember
 from .asking import Asking
+from .done import done_lines
 
 TITLE_MOST = 400
 """The hub takes no longer ones."""
@@ -67,7 +69,9 @@ def picture(screen: Screen, snapshot: Snapshot, shown: str, last: Sequence[e.Eve
     facts = (home_path(view.cwd), mode_words(view.mode or ""), view.model or "", _context(view), dollars(view.cost_usd))
     lines.append(paint("dim", dot.join(_one(screen, fact) for fact in facts if fact)))
     lines.append(paint("dim", f"begun {clock(view.created_at, '%d %b %H:%M')}{dot}event {view.last_seq}{_process(view, dot)}"))
-    lines += [f"{paint('amber', glyphs.asks)} {_one(screen, one.line or one.title_words)}" for one in snapshot.questions]
+    lines += done_lines(screen, last)
+    for one in snapshot.questions:
+        lines += question_lines(screen, one)
     lines += [
         f"next: {cut(_one(screen, one.text), screen.look.width - 6, glyphs.dots)}"
         for one in snapshot.queue
@@ -76,6 +80,15 @@ def picture(screen: Screen, snapshot: Snapshot, shown: str, last: Sequence[e.Eve
     said = next((event.text for event in reversed(last) if isinstance(event, e.Text) and event.parent is None), "")
     lines += [f"  {line}" for line in screen.harmless(said).rstrip("\n").split("\n")[-10:]] if said else []
     return lines
+
+
+def question_lines(screen: Screen, asked: QuestionView) -> list[str]:
+    """An open question in short: what, and what the rules say of each part. The card has the rest."""
+    lines = [f"{screen.paint('amber', screen.look.glyphs.asks)} {_one(screen, asked.line or asked.title_words)}"]
+    if len(asked.parts) > 1:
+        return lines + part_rows(screen, asked.parts, "    ")
+    why = f" {screen.look.glyphs.dot} ".join(_one(screen, word) for word in (asked.because, *asked.tags) if word)
+    return [*lines, screen.paint("dim", f"    {why}")] if why else lines
 
 
 def _context(view: SessionView) -> str:

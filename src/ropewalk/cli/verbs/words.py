@@ -9,7 +9,7 @@ import msgspec
 from ...events import events as e
 from ...sessions.figures import dollars, seconds
 from ..relay.notices import notice_of
-from ..relay.question import closed_words
+from ..relay.question import closed_words, ruled_words
 from ..screen import Glyphs
 
 SILENT = frozenset(
@@ -38,12 +38,20 @@ def words_of(event: e.Event) -> str:
         case e.QuestionOpened():
             return event.words or event.tool
         case e.QuestionClosed():
-            return closed_words(event.fate, event.behavior, event.by, event.door, event.message)
+            return closed_words(event)
+        case e.VerdictGiven():
+            return f"{event.tool}  {'allowed' if event.behavior == 'allow' else 'denied'}: {_ruled(event)}"
+        case e.GrantEnded():
+            return f"{event.text}  {event.why}{f' (by {event.by})' if event.by and event.by not in event.why else ''}"
         case e.SessionCreated():
             return f"{event.cwd}{'  (stand-in)' if event.sim else ''}{f'  by {event.by}' if event.by else ''}"
         case e.ProcessStarted():
             return f"pid {event.pid}{f'  claude {event.version}' if event.version else ''}{f'  {event.why}' if event.why else ''}"
     return notice_of(event, Glyphs())[0] or fields_of(event)
+
+
+def _ruled(event: e.VerdictGiven) -> str:
+    return ruled_words(event.behavior, event.because_kind, event.because).removeprefix("denied by ").removeprefix("denied: ")
 
 
 def _turn(event: e.TurnEnded) -> str:
