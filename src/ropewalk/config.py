@@ -61,6 +61,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether ``ANTHROPIC_API_KEY`` of the hub's environment reaches the CLI."""
     rules: str = ""
     """A file with rules (TOML), read again when it changes. Empty: ``rules.toml`` beside the configuration."""
+    allowed_tools: tuple[str, ...] = ()
+    """Rules that allow everywhere, e.g. ``["Read(**)", "WebSearch"]``: no person is asked. None by default, and so no Bash."""
     see_everything: bool = False
     """A hook of ours in every session: calls that Claude Code would allow by itself are judged, too, and can be denied."""
     sandbox: tuple[str, ...] = ()

@@ -129,7 +129,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         tasks = await stack.enter_async_context(Tasks(_task_failed))
         feed = await stack.enter_async_context(Feed(store.events))
         claude = Claude(config, environ)
-        rules = InForce(store, time.time)
+        rules = InForce(store, time.time, config.allowed_tools)
         await rules.load()
         runner = LocalRunner(config, tasks)
         link = RunnerLink(

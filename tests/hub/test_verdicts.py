@@ -275,6 +275,25 @@ async def test_rules_of_a_file_hold_and_a_bad_file_changes_nothing(house: House)
         assert "denied" in ended["text"]
 
 
+@demand("004-36", tag="sim")
+@demand("004-39", tag="sim")
+async def test_what_the_configuration_allows_is_not_asked(house: House) -> None:
+    """seed: a set of tools, approved without a person; it reaches the rules"""
+    house.rule("fetch", {"tool": "WebFetch", "input": {"url": "https://example.com/a", "prompt": "?"}, "ask": True}, TOLD)
+    house.settings["allowed_tools"] = ("WebFetch(domain:example.com)", "WebSearch")
+    async with house.opened() as talk:
+        session = await talk.new("fetch")
+        [ended] = await talk.turns(session.id, 1)
+        assert ended["text"].startswith("Verdict: allowed") and "question_opened" not in await talk.kinds(session.id)
+        given = await talk.told(session.id, "verdict_given")
+        assert given["because"] == "allowed by WebFetch(domain:example.com) (the configuration)"
+        assert (await talk.question((await talk.new("touch")).id)).line == "Run: touch it"
+    house.settings["allowed_tools"] = ("Bash(",)
+    with pytest.raises(UsageError, match="not taken"):
+        async with house.opened():
+            pass
+
+
 async def test_bypass_has_a_length_and_ends_by_itself(house: House) -> None:
     """ours: by name, where the configuration permits it, for a time; another process never inherits it"""
     house.settings["allow_bypass"] = True

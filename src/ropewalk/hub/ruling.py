@@ -46,7 +46,7 @@ class Ruling(Reading):
         rules = self.roster.world.rules
         titles = {row.id: row.title for row in await self._rows_of({one.place for one in rules.rows if one.scope == "session"})}
         own = [rule_view(row, titles) for row in rules.rows if ended or row.ended_at is None]
-        found = [*built_in_views(rules), *file_views(rules.file, self.rules_path), *own]
+        found = [*built_in_views(rules), *file_views(rules.file, self.rules_path, rules.configured), *own]
         rank = {"deny": 0, "ask": 1, "allow": 2}
         return sorted(found, key=lambda one: (rank[one.behavior], one.source == "built_in", -one.created_at))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ..events import views as v
 from ..permissions.rulefile import RuleFile
+from ..permissions.rules import Rule
 from ..permissions.secrets import built_in
 from ..sessions.inforce import InForce
 from ..store.rows import RuleRow
@@ -33,8 +34,13 @@ def built_in_views(rules: InForce) -> list[v.RuleView]:
     ]
 
 
-def file_views(file: RuleFile, path: str) -> list[v.RuleView]:
-    return [
+def file_views(file: RuleFile, path: str, configured: Sequence[Rule]) -> list[v.RuleView]:
+    """Of the file with rules, and those that the configuration allows."""
+    allowed = [
+        v.RuleView(id=f"file:configuration:{number}", text=rule.text, behavior="allow", source="file", file="the configuration")
+        for number, rule in enumerate(configured, 1)
+    ]
+    return allowed + [
         v.RuleView(
             id=f"file:{number}", text=rule.text, behavior=rule.behavior, scope=rule.scope, place=rule.place, source="file",
             file=path, note=rule.note,

@@ -5,7 +5,7 @@ Held in memory and kept in step with the store: a change counts from the moment 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..errors import UsageError
 from ..permissions.request import Behavior
 from ..permissions.rulebook import Rulebook
-from ..permissions.rulefile import RuleFile
+from ..permissions.rulefile import RuleFile, rules_from_lists
 from ..permissions.rules import Rule, Scope, parse_rule
 from ..permissions.secrets import built_in
 from ..store.base import Change, Entry, RowChange, Store, Value
@@ -29,8 +29,10 @@ OFF = "built_in_off"
 class InForce:
     """``changed`` is called when other rules hold than before; ``ended`` when one has ended, with its row."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float], allowed: Sequence[str] = ()) -> None:
+        """``allowed``: what the configuration allows everywhere. Raises ``UsageError`` for what is no rule."""
         self._store, self._clock = store, clock
+        self.configured = rules_from_lists({"allow": list(allowed)}, source="file", made_by="the configuration")
         self._rows: dict[str, RuleRow] = {}
         self._parsed: dict[str, Rule | None] = {}
         self._book: Rulebook | None = None
@@ -63,7 +65,7 @@ class InForce:
         self._next_end = min((row.ends_at for row in live if row.ends_at is not None), default=float("inf"))
         off = {*self.off, *self.file.off}
         own = [rule for row in live if (rule := self.rule(row)) is not None]
-        return Rulebook((*built_in(sorted(off)), *self.file.rules, *own))
+        return Rulebook((*built_in(sorted(off)), *self.configured, *self.file.rules, *own))
 
     def rule(self, row: RuleRow) -> Rule | None:
         """None for an allow that can't be read. A deny or ask that can't be is read as *ask* for every use of its tool."""
