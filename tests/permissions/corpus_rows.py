@@ -1,4 +1,4 @@
-"""Reads the corpora: one JSON object a line, what is asked with which rules, and the verdict that must come. Judges nothing."""
+"""Reads the corpora: what is asked with which rules, and the verdict that must come. Decides nothing by itself."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ ALSO = {"not allow": ("ask", "deny")}
 
 def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines() if line.strip()]
+
+
+def attacks() -> list[dict[str, Any]]:
+    """Classes of commands that share their rules: what attackers try, and what people do every day beside rules that deny."""
+    found: list[dict[str, Any]] = json.loads((FOLDER / "attacks.json").read_text("utf-8"))
+    return found
 
 
 def by_class(name: str) -> list[ParameterSet]:

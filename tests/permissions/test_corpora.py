@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.permissions.corpus_rows import by_class, rows, verdict_of, wrong
+from tests.permissions.corpus_rows import attacks, by_class, rows, verdict_of, wrong
 
 CORPORA = ("places", "rules", "commands")
 
@@ -27,6 +27,13 @@ def test_rules_mean_what_they_say_and_nothing_wider(found: list[dict[str, Any]])
 def test_whole_commands_are_judged_as_they_must_be(found: list[dict[str, Any]]) -> None:
     """Published holes of shell rules, and plain commands that must not be asked (*ours*)."""
     assert wrong(found) == []
+
+
+@pytest.mark.parametrize("kind", attacks(), ids=lambda kind: f"{kind['class']}-{kind['expect']}".replace(" ", "-"))
+def test_no_attack_is_allowed_and_everyday_work_is(kind: dict[str, Any]) -> None:
+    """Published holes of others, and two thousand commands of an attacker who knows the shells and the programs (*ours*)."""
+    shared = {name: kind[name] for name in ("expect", "allow", "deny")}
+    assert wrong([{"command": command, **shared} for command in kind["commands"]]) == []
 
 
 def test_the_corpora_are_as_large_as_promised() -> None:

@@ -10,7 +10,7 @@ from ropewalk.errors import UsageError
 from ropewalk.permissions.policy import decide
 from ropewalk.permissions.request import Context, Request
 from ropewalk.permissions.rules import parse_rule
-from ropewalk.permissions.secrets import GLOBS, built_in
+from ropewalk.permissions.secrets import GLOBS, STARTERS, built_in
 from tests.demand import demand
 from tests.permissions.corpus_rows import rows
 
@@ -100,11 +100,12 @@ def test_the_reason_names_the_rule_and_who_made_it() -> None:
 def test_built_in_rules_are_listed_and_each_can_be_switched_off() -> None:
     """Secrets are denied at any depth by default (*ours*); an admin decides."""
     everything = built_in()
-    assert len({rule.id for rule in everything}) == len(everything) == 2 * len(GLOBS)
-    assert all(rule.behavior == "deny" and rule.source == "built_in" for rule in everything)
+    assert len({rule.id for rule in everything}) == len(everything) == 2 * len(GLOBS) + len(STARTERS)
+    assert all(rule.source == "built_in" and rule.behavior in ("deny", "ask") for rule in everything)
     for id in GLOBS:
         assert len(built_in([id])) == len(everything) - 2
         assert len(built_in([f"built-in:{id}:read"])) == len(everything) - 1
+    assert all(len(built_in([id])) == len(everything) - 1 for id in STARTERS)
     with pytest.raises(UsageError, match="no built-in rule is called nonsense"):
         built_in(["nonsense"])
 

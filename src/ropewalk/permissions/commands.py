@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from ..errors import UsageError
 from .request import Behavior
-from .shell import Part, taken_apart
+from .shell import Part, Word, taken_apart
 
 HOW = "write Bash(git diff:*) for git diff with any arguments, or Bash(npm run test) for exactly that"
-_TOKENS = re.compile(r"[^\s;&|<>()`$'\"{}=\\]+")
+_TOKENS = re.compile(r"[^\s;&|<>()`$'\"{}=\\!]+")
 
 
 class CommandPattern(Struct, frozen=True):
@@ -108,6 +108,46 @@ def _in_order(words: Sequence[str], wanted: Sequence[str]) -> bool:
         else:
             return False
     return at == len(wanted)
+
+
+def may_touch(pattern: CommandPattern, part: Part) -> bool:
+    """Whether it would, if the words that nobody knows were the right ones."""
+    if not pattern.words or not part.words or all(word.exact for word in part.words):
+        return False
+    first, *rest = part.words
+    if not _same_program(first.text, pattern.words[0]):
+        return False
+    return _may_follow(tuple(rest), pattern.words[1:], pattern.prefix)
+
+
+def _may_follow(words: tuple[Word, ...], wanted: tuple[str, ...], prefix: bool) -> bool:
+    """As `_in_order`, with an open word as any word, or as any number of them."""
+    if not wanted:
+        return prefix or all(word.several for word in words)
+    for at, word in enumerate(words):
+        if not word.exact:
+            return word.several or fits(word, wanted[0])
+        if word.text == wanted[0]:
+            return _may_follow(words[at + 1 :], wanted[1:], prefix)
+        if not prefix or not (word.text.startswith("-") or (at and words[at - 1].text.startswith("-"))):
+            return False
+    return False
+
+
+def fits(word: Word, wanted: str) -> bool:
+    """An open word that could be this one: what is spelled out at its ends is there."""
+    head, tail = re.match(r"[^$`*?\[{~…<>=(]*", word.text), re.search(r"[^}`*?\])…A-Za-z0-9_]*$", word.text)
+    return wanted.startswith(head[0] if head else "") and wanted.endswith(tail[0] if tail else "")
+
+
+def told(pattern: object, found: Sequence[str]) -> bool:
+    """The rule's words stand in the words of a program that runs what it is told; its own name does not count twice."""
+    if not isinstance(pattern, CommandPattern) or not pattern.words or not found:
+        return False
+    wanted = list(pattern.words)
+    if _same_program(found[0], wanted[0]):
+        return len(wanted) > 1 and all(word in found[1:] for word in wanted[1:])
+    return mentions(pattern, found[1:])
 
 
 def tokens(text: str) -> list[str]:

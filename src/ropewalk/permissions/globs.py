@@ -7,6 +7,7 @@ below a folder that matches, and no difference between large and small letters, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from unicodedata import normalize
 
@@ -15,6 +16,8 @@ from ..errors import UsageError
 LONGEST = 1000
 """Characters of a pattern: no person writes more."""
 _BRACES = re.compile(r"(?<!\\)[{}]")
+_CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_RANGE = re.compile(r"\{[^{}]*\.\.[^{}]*\}")
 _CLASS = re.compile(r"\[(!|\^)?(\]?(?:\\.|[^\]\\/])*)\]")
 
 
@@ -109,6 +112,16 @@ def _class(segment: str, at: int) -> tuple[str, int]:
     except re.error:
         raise UsageError(f"{found[0]} is no range of characters: write the smaller one first, e.g. [a-z]") from None
     return text, found.end()
+
+
+def unbraced(text: str) -> Iterator[str]:
+    """What the braces of a shell or of a search stand for: ``{a,b}`` is either, ``{1..3}`` is anything in one name."""
+    found = _CHOICE.search(text)
+    if found is None:
+        yield _RANGE.sub("*", text)
+        return
+    for piece in found[1].split(","):
+        yield from unbraced(text[: found.start()] + piece + text[found.end() :])
 
 
 def escaped(name: str) -> str:

@@ -6,19 +6,23 @@ A part that a rule for Bash allows is still denied where a file that it opens is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from .commands import tokens
 from .found import by_rule, judged
-from .paths import Name, inside, joined, name_of
+from .paths import OF_A_PROCESS, Name, inside, joined, name_of
 from .pathset import least
+from .reach import ANY, is_pattern, is_unknown, overlapped, readings, spelled, values_of
 from .request import RANK, STRICT, Behavior, Context, PartVerdict, Request
 from .rulebook import Rulebook
 from .rules import Rule
 from .secrets import TAG, may_reach_a_secret
 from .shell import Part
-from .tools import Family
+from .tools import READS, Family
 
-NEUTRAL = frozenset({"cd", "true", "false", ":", "test", "[", "[[", "cat", "pwd"})
+NEUTRAL = frozenset({
+    "cd", "true", "false", ":", "test", "[", "[[", "cat", "pwd", "read", "wait", "exit", "return", "break", "continue", "shift",
+})  # fmt: skip
 """Programs that, where they are found harmless, need no rule beside a part that has one."""
 TAKES_TEXT = frozenset({
     "cat", "tee", "grep", "egrep", "fgrep", "rg", "sort", "uniq", "wc", "head", "tail", "tr", "cut", "nl", "fold", "column", "jq",
@@ -34,6 +38,8 @@ READERS = frozenset({
 LISTERS = frozenset({"ls", "du", "stat", "tree", "find", "file", "readlink", "realpath"})
 """Of those, the ones that show names and not what is in the files."""
 NAMES = "it names"
+SECRET = f"it {TAG}, or may: what it does with that file is not understood"
+SAYS = {"deny": "denies", "ask": "asks for", "allow": "allows"}
 _PIECES = re.compile(r"[=@:,]")
 
 
@@ -42,9 +48,11 @@ class Judge:
 
     def __init__(self, request: Request, book: Rulebook, context: Context) -> None:
         self._request, self._book, self._context = request, book, context
+        self._all: Sequence[Part] = ()
 
     def parts(self, parts: Sequence[Part]) -> tuple[PartVerdict, ...]:
         verdicts, program = [], ""
+        self._all = parts
         for part in parts:
             if part.kind == "command" and part.words:
                 verdicts.append(self._command(part))
@@ -102,6 +110,9 @@ class Judge:
                 return by_rule(part.text, rule, part.kind)
         if doubt:
             return PartVerdict(part.text, "ask", doubt, part.kind)
+        if given_to and (told := self._book.told(part.text, request, context)):
+            because = f"what {given_to} is given names what {told.words()} {SAYS[told.behavior]}"
+            return PartVerdict(part.text, "ask", because, part.kind)
         if rule := self._book.tool("allow", ("Bash",), request, context):
             return by_rule(part.text, rule, part.kind)
         if given_to:
@@ -166,23 +177,54 @@ class Judge:
         return rules[0]
 
     def _names_denied(self, part: Part) -> str:
-        """Why a person must look: a word names a file that is denied, and nobody can tell what the program does with it."""
-        secret = f"it {TAG}, or may: what it does with that file is not understood"
-        if part.words[0].text not in LISTERS and any(may_reach_a_secret(path) for path in part.reads):
-            return secret
-        if part.understood_files or part.harmless or part.wrapper:
+        """Why a person must look: a word names a file that is denied, or a program, and nobody can tell what comes of it."""
+        if part.harmless or (part.wrapper and all(word.exact for word in part.words)):
             return ""
-        if any(not word.exact and may_reach_a_secret(word.text, named=True) for word in part.words):
-            return secret
         folder = joined(part.folder or "", self._request.cwd, self._context.home)
-        for text in _names_in(part):
-            found = self._book.denied_files.either(name_of(text, folder, self._context), self._request.cwd, self._context)
+        if any("/proc/" in path and self._of_a_process(path, part) for path in (*part.reads, *part.writes)):
+            return OF_A_PROCESS
+        if not part.understood_files and (why := self._named(_names_in(part), folder)):
+            return why
+        is_open = not all(word.exact for word in part.words)
+        if part.danger and (why := self._named(tokens(part.text), folder)):
+            return why
+        if (is_open or part.danger) and (rule := self._book.may_be(part, self._request, self._context)):
+            return f"it may be what {rule.words()} {SAYS[rule.behavior]}"
+        return self._could_name(part, folder) if is_open else ""
+
+    def _of_a_process(self, path: str, part: Part) -> bool:
+        name = self._name(path, part)
+        return name is not None and name.doubt == OF_A_PROCESS
+
+    def _could_name(self, part: Part, folder: str) -> str:
+        """The same for words that the shell fills in, by all that the command spells out."""
+        values = {"HOME": [self._context.home or ANY], "PWD": [folder], **values_of(self._all)}
+        lists = part.words[0].text in LISTERS
+        reads_only = part.words[0].text in READERS and not part.writes and not part.danger
+        rules = [rule for rule in self._book.own_files if not reads_only or rule.tool in READS]
+        for word in part.words:
+            for reading in readings(word, values) if not word.exact else ():
+                text = spelled(reading)
+                if is_pattern(text):
+                    if not lists and may_reach_a_secret(text, named=not part.reads):
+                        return SECRET
+                    found = overlapped(text, folder, rules, self._request.cwd, self._context)
+                    if rule := least(found, self._request.cwd, self._context.session):
+                        return _says(text, rule)
+                elif text and (why := self._named((text,), folder)):
+                    return why
+        if lists or not any(is_unknown(word, values) for word in part.words[1:]):
+            return ""
+        return self._named((name for other in self._all for name in _spelled_in(other)), folder)
+
+    def _named(self, texts: Iterable[str], folder: str) -> str:
+        """Why one of these names must not be touched."""
+        for text in texts:
+            if may_reach_a_secret(text, named=True):
+                return SECRET
+            found = self._book.named_files.either(name_of(text, folder, self._context), self._request.cwd, self._context)
             if rule := least(found, self._request.cwd, self._context.session):
-                return (
-                    secret
-                    if rule.source == "built_in"
-                    else f"{NAMES} {text}, which {rule.words()} denies: what it does is not understood"
-                )
+                return SECRET if rule.source == "built_in" else _says(text, rule)
         return ""
 
     @staticmethod
@@ -190,6 +232,17 @@ class Judge:
         """Where a ``cd`` goes."""
         named = [word.text for word in part.words[1:] if word.text not in ("--", "-P", "-L", "-e")]
         return named[0] if named else "~"
+
+
+def _says(text: str, rule: Rule) -> str:
+    return f"{NAMES} {text}, which {rule.words()} {SAYS[rule.behavior]}: what it does is not understood"
+
+
+def _spelled_in(part: Part) -> Iterator[str]:
+    """Every name in it, whatever it does with them."""
+    yield from _names_in(part)
+    if part.kind != "command":
+        yield from (word.text for word in part.words)
 
 
 def _names_in(part: Part) -> Iterator[str]:
@@ -203,4 +256,4 @@ def _names_in(part: Part) -> Iterator[str]:
         elif text[1:2] != "-" and len(text) > 2:
             yield text[2:]
         if not text.isalnum():
-            yield from (piece for piece in _PIECES.split(text)[1:] if piece)
+            yield from (piece for piece in _PIECES.split(text) if piece and piece != text and piece[0] != "-")

@@ -18,6 +18,8 @@ from .request import Context
 
 Anchor = Literal["absolute", "home", "root", "folder"]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+OF_A_PROCESS = "where a process's own names lead depends on who looks"
+_OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self|[^/]+)/(?:task/[^/]+/)?(?:cwd|root|fd|map_files)(?:/|$)")
 
 
 class PathPattern(Struct, frozen=True):
@@ -88,6 +90,8 @@ def name_of(path: str, folder: str, context: Context) -> Name:
         )
     if path.startswith("~") and not (context.home and path[1:2] in ("", "/")):
         return Name(path, given, None, f"whose folder {path.partition('/')[0]} is was not looked up")
+    if _OF_A_PROCESS.match(given):
+        return Name(path, given, None, OF_A_PROCESS)
     if context.resolved is None:
         return Name(path, given, given)
     real = context.resolved.get(whole)

@@ -5,7 +5,7 @@ Deny and ask are read widely, allow tightly; which rules match never depends on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeVar
 
@@ -14,10 +14,10 @@ from .commands import CommandPattern
 from .hosts import HostPattern, Site
 from .paths import Name, PathPattern
 from .pathset import PathSet, least
-from .request import STRICTEST_FIRST, Behavior, Context, Request
+from .request import STRICT, STRICTEST_FIRST, Behavior, Context, Request
 from .rules import NamePattern, Rule
 from .shell import Part
-from .tools import SAME, Family
+from .tools import FAMILIES, SAME, Family
 
 K = TypeVar("K")
 
@@ -30,9 +30,12 @@ class Rulebook:
         self._shelves = {
             behavior: _Shelf([r for r in self.rules if r.behavior == behavior], behavior) for behavior in STRICTEST_FIRST
         }
-        shelf = self._shelves["deny"]
-        self.denied_files = PathSet(_each_once([*shelf.path_rules("Read"), *shelf.path_rules("Edit")]), wide=True)
-        """What a word of a command must not name."""
+        strict = [rule for behavior in STRICT for family in FAMILIES for rule in self._shelves[behavior].path_rules(family)]
+        strict = [rule for rule in strict if rule.behavior == "deny" or rule.source != "built_in"]
+        self.named_files = PathSet(_each_once(strict), wide=True)
+        """What a word of a command must not name, denied or asked."""
+        self.own_files = [rule for rule in _each_once(strict) if rule.source != "built_in"]
+        """The same without the built-in ones."""
 
     @classmethod
     def of(cls, rules: Rulebook | Iterable[Rule]) -> Rulebook:
@@ -94,6 +97,24 @@ class Rulebook:
     def text(self, behavior: Behavior, command: str, request: Request, context: Context) -> Rule | None:
         """A rule that spells out this whole command, several parts and all."""
         return least(self._shelves[behavior].texts.get(command, ()), request.cwd, context.session)
+
+    def may_be(self, part: Part, request: Request, context: Context) -> Rule | None:
+        """A rule that denies or asks for what this part could turn out to be: its words are open, or it runs what it is told."""
+        found, tokens = list[Rule](), commands.tokens(part.text)
+        for rules in self._strict_programs():
+            found += _about(commands.may_touch, rules, part)
+            found += [rule for rule in rules if part.danger and commands.told(rule.pattern, tokens)]
+        return least(found, request.cwd, context.session)
+
+    def told(self, text: str, request: Request, context: Context) -> Rule | None:
+        """A rule that denies or asks for what is named in this text, which is given to a program that may run it."""
+        tokens = ["", *commands.tokens(text)]
+        found = [rule for rules in self._strict_programs() for rule in rules if commands.told(rule.pattern, tokens)]
+        return least(found, request.cwd, context.session)
+
+    def _strict_programs(self) -> Iterator[list[Rule]]:
+        for behavior in STRICT:
+            yield from self._shelves[behavior].programs.values()
 
     def mentioned(self, behavior: Behavior, texts: Iterable[str], request: Request, context: Context) -> Rule | None:
         """For what can't be taken apart: a rule whose words stand somewhere in it."""

@@ -1,4 +1,4 @@
-"""The built-in deny rules: files with keys and passwords, at any depth. Ordinary rules with ids; each can be switched off."""
+"""The built-in rules: files with keys are denied, files that start programs asked. Ordinary ones; each can be switched off."""
 
 from __future__ import annotations
 
@@ -41,6 +41,22 @@ GLOBS = {
     "shadow": ("//etc/*shadow*", "passwords of this machine"),
 }
 """Id → glob and what it keeps. The same for Read and Edit."""
+STARTERS = {
+    "git-hooks": ("//**/.git/hooks/**", "git runs it"),
+    "git-config": ("//**/.git/config", "git runs programs that it names"),
+    "gitconfig": ("//**/.gitconfig", "git runs programs that it names"),
+    "husky": ("//**/.husky/**", "git runs it"),
+    "bashrc": ("//**/.bashrc", "each shell runs it"),
+    "bash-profile": ("//**/.bash_profile", "each shell runs it"),
+    "profile": ("//**/.profile", "each shell runs it"),
+    "zshrc": ("//**/.zshrc", "each shell runs it"),
+    "zshenv": ("//**/.zshenv", "each shell runs it"),
+    "zprofile": ("//**/.zprofile", "each shell runs it"),
+    "claude-settings": ("//**/.claude/settings*.json", "it says what Claude Code may do and runs"),
+    "mcp": ("//**/.mcp.json", "Claude Code runs programs that it names"),
+    "vscode": ("//**/.vscode/tasks.json", "an editor runs programs that it names"),
+}
+"""Id → glob and why a person looks at each change: whoever may write it may run anything. An allow rule does not cover it."""
 
 _SAMPLES = (
     ".env", ".env.local", ".ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "server.pem", "key.pem", "cert.p12", "cert.pfx",
@@ -51,10 +67,11 @@ _SAMPLES = (
 
 @lru_cache(maxsize=8)
 def _all() -> tuple[Rule, ...]:
+    denied = [(tool, "deny", *row) for row in GLOBS.items() for tool in ("Read", "Edit")]
+    asked = [("Edit", "ask", *row) for row in STARTERS.items()]
     return tuple(
-        parse_rule(f"{tool}({glob})", "deny", id=f"built-in:{id}:{tool.lower()}", source="built_in", note=note)
-        for id, (glob, note) in GLOBS.items()
-        for tool in ("Read", "Edit")
+        parse_rule(f"{tool}({glob})", behavior, id=f"built-in:{id}:{tool.lower()}", source="built_in", note=note)  # type: ignore[arg-type]
+        for tool, behavior, id, (glob, note) in (*denied, *asked)
     )
 
 
@@ -64,7 +81,7 @@ def built_in(off: Collection[str] = ()) -> tuple[Rule, ...]:
         return _all()
     known = {id for rule in _all() for id in _ids(rule)}
     if unknown := sorted(set(off) - known):
-        raise UsageError(f"no built-in rule is called {', '.join(unknown)}; they are {', '.join(GLOBS)}")
+        raise UsageError(f"no built-in rule is called {', '.join(unknown)}; they are {', '.join((*GLOBS, *STARTERS))}")
     return tuple(rule for rule in _all() if not set(off).intersection(_ids(rule)))
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Literal
 
+from .globs import unbraced
+
 Family = Literal["Read", "Edit"]
+FAMILIES: tuple[Family, ...] = ("Read", "Edit")
 
 READS: Mapping[str, str] = {
     "Read": "file_path", "NotebookRead": "notebook_path", "LS": "path", "Grep": "path", "Glob": "path",
@@ -47,7 +51,10 @@ def files_named(tool: str, given: Mapping[str, Any]) -> tuple[str, ...] | None:
         return (named,)
     if not isinstance(wanted, str):
         return None
-    return (named, wanted if wanted.startswith(("/", "~")) else f"{named.rstrip('/')}/{wanted}")
+    each = tuple(islice(unbraced(wanted), 33))
+    if len(each) > 32:
+        return None
+    return (named, *(one if one.startswith(("/", "~")) else f"{named.rstrip('/')}/{one}" for one in each))
 
 
 def thing_named(tool: str, given: Mapping[str, Any]) -> str:

@@ -187,7 +187,7 @@ class Grammar(Redirects):
             self.pos = closer.end()
             self.blanks()
             while self.pos < self.end and self.text[self.pos] not in ";\n":
-                self.word()
+                node.choices.append(self.word())
                 self.blanks()
             self._at_semicolon()
         self.newlines()

@@ -80,9 +80,11 @@ class Listing(Node):
 class Compound(Node):
     """``( )``, ``{ }``, if, for, while, until, case, function. ``bodies`` in the order of the text; ``word`` says which."""
 
-    __slots__ = ("bodies", "name", "word")
+    __slots__ = ("bodies", "choices", "name", "word")
 
     def __init__(self, start: int, word: str, name: str = "") -> None:
         super().__init__(start)
         self.word, self.name = word, name
         self.bodies: list[Listing] = []
+        self.choices: list[Word] = []
+        """Of a ``for``: the words behind ``in``."""

@@ -99,8 +99,9 @@ class Walk:
 
     def _loop_variable(self, node: Compound) -> None:
         doubt = doubt_of_assignment(node.name, Word("", exact=False), alone=True)
-        if doubt:
-            self._add(node.text, doubt=doubt)
+        text = " ".join(["for", node.name, "in", *(word.text for word in node.choices)]) if node.choices else f"for {node.name}"
+        words = (Word(node.name), *node.choices)
+        self.parts.append(Part("assignment", text, words, doubt=doubt, inner=self.wrapped))
 
     def _through(self, node: Compound, folder: Folder) -> Folder:
         for body in node.bodies:

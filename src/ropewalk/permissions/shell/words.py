@@ -203,10 +203,10 @@ class Words:
         spelling.add("$")
         self.pos += 1
 
-    def _variable(self, spelling: _Spelling, name: str) -> None:
+    def _variable(self, spelling: _Spelling, name: str, shown: str = "") -> None:
         if name in _NUMBERS:
             spelling.fixed = True
-        spelling.open("$" + name, several=(not spelling.quoted and not spelling.value) or name == "@")
+        spelling.open(shown or "$" + name, several=(not spelling.quoted and not spelling.value) or name == "@")
 
     def _braced(self, spelling: _Spelling) -> None:
         plain = _BRACED.match(self.text, self.pos + 1)
@@ -216,7 +216,7 @@ class Words:
                 spelling.fixed = True
                 spelling.open(f"${plain.group()}", several=False)
             else:
-                self._variable(spelling, plain.group(2))
+                self._variable(spelling, plain.group(2), f"${plain.group()}")
             return
         start = self.pos
         self.doubt("an expansion with an operator, ${…}: what comes out of it is not known")

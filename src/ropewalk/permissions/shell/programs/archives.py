@@ -39,6 +39,8 @@ def _tar(words: tuple[Word, ...]) -> Found:
     listing = "t" in letters and "x" not in letters and "c" not in letters
     if not listing and not any(word.text == "--list" for word in words):
         found.dangerous("tar writes the files of an archive, or an archive", "tar")
+    if any(":" in word.text and not word.text.startswith(("-", "/", "./")) for word in words[1:]):
+        found.dangerous("an archive behind a colon is on another machine, which tar reaches by running a program", ":")
     found.understood = False
     return found
 

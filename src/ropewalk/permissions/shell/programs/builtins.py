@@ -116,6 +116,10 @@ def _shopt(words: tuple[Word, ...]) -> Found:
     return Found(harmless=True, understood=True)
 
 
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None or text in ("]", "]]", "-a", "-o", "&&", "||")
+
+
 def _test(words: tuple[Word, ...]) -> Found:
     """``[`` compares numbers by calculating them (zsh; bash only in ``[[``), and ``-v`` an index: both can run commands."""
     for place, word in enumerate(words):
@@ -125,6 +129,8 @@ def _test(words: tuple[Word, ...]) -> Found:
             strange = next((each.text for each in beside if not _NUMBER.fullmatch(each.text)), "")
             if strange:
                 return Found(doubt=f"a comparison of numbers calculates “{strange}”, which can run commands")
+        elif text == "-t" and not (place + 1 == len(words) or _is_number(words[place + 1].text)):
+            return Found(doubt=f"{words[0].text} -t calculates “{words[place + 1].text}” in zsh, which can run commands")
         elif text in ("-v", "-R") or (word.dash and word.several and words[0].text != "[["):
             return Found(doubt=f"{words[0].text} with “{text}” can run commands")
     return Found(harmless=True, understood=True)

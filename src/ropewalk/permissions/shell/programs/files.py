@@ -30,6 +30,8 @@ def _moved(words: tuple[Word, ...], said: Given, found: Found) -> None:
 
 def _linked(words: tuple[Word, ...], said: Given, found: Found) -> None:
     _target(words, said, found)
+    places = [name.rstrip("/").rpartition("/")[0] if len(found.reads) == 1 else name for name in found.writes]
+    found.reads += [f"{place}/{name}" for place in places if place for name in found.reads if not name.startswith("/")]
     found.dangerous("a link lets one name stand for another file", words[0].text)
 
 
@@ -59,8 +61,9 @@ def _dd(words: tuple[Word, ...]) -> Found:
 
 
 _COPY = program(
-    flags="-a -b -d -f -i -l -L -n -p -P -r -R -s -T -u -v -x -X -c -H -Z --archive --force --interactive --no-clobber --link "
-    "--symbolic-link --recursive --update --verbose --one-file-system --no-target-directory --parents --attributes-only "
+    danger={"-l -s --link --symbolic-link": "makes links, which let one name stand for another file"},
+    flags="-a -b -d -f -i -L -n -p -P -r -R -T -u -v -x -X -c -H -Z --archive --force --interactive --no-clobber "
+    "--recursive --update --verbose --one-file-system --no-target-directory --parents --attributes-only "
     "--dereference "
     "--no-dereference --remove-destination --strip-trailing-slashes",
     values="-S -t --suffix --target-directory",

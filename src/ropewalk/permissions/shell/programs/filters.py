@@ -8,6 +8,7 @@ from ropewalk.permissions.shell.found import Found
 from ropewalk.permissions.shell.model import Word, names
 from ropewalk.permissions.shell.options import Given
 from ropewalk.permissions.shell.program import Program, program
+from ropewalk.permissions.shell.programs.readers import second_file
 from ropewalk.permissions.shell.scripts import awk_is_plain, sed_is_plain
 
 
@@ -64,7 +65,7 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
         danger_values={"--compress-program": "runs a program"}, operands="reads")),
     "uniq": program(flags="-c -d -D -i -u -z --count --repeated --ignore-case --unique --zero-terminated",
                     values="-f -s -w --skip-fields --skip-chars --check-chars", optional="--all-repeated --group",
-                    operands="one read, one written"),
+                    operands="one read, one written", also=second_file),
     "tr": program(flags="-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1", operands="nothing",
         harmless=True),
     **dict.fromkeys(names("tee sponge"), program(flags="-a -i -p --append --ignore-interrupts", optional="--output-error",

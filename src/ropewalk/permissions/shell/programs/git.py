@@ -10,7 +10,7 @@ from ropewalk.permissions.shell.options import Given, given
 from ropewalk.permissions.shell.program import Program, look, program
 
 _FRONT = program(
-    flags="-p -P --paginate --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
+    flags="-P --no-pager --no-replace-objects --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
     "--icase-pathspecs --no-optional-locks --no-advice --no-lazy-fetch --html-path --man-path --info-path --version -v "
     "--help -h",
     danger_values={
@@ -18,7 +18,7 @@ _FRONT = program(
         "-C": "changes the folder",
         "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds": "works on another repository",
     },
-    danger={"--exec-path": "changes where git finds its programs"},
+    danger={"--exec-path": "changes where git finds its programs", "-p --paginate": "runs a pager that the settings name"},
 ).options
 
 _REMOTE = "runs the program that it names, here or at the other end"
@@ -72,6 +72,22 @@ def _with(base: Program, also: Callable[[tuple[Word, ...], Given, Found], None])
     return Program(base.options, base.operands, also, True)
 
 
+_STRATEGIES = frozenset(names("ours recursive resolve octopus subtree ort"))
+
+
+def _strategic(base: Program, values: str = "") -> Program:
+    """``-s x`` runs ``git-merge-x``, unless x is git's own."""
+
+    def also(words: tuple[Word, ...], said: Given, found: Found) -> None:
+        if base.also is not None:
+            base.also(words, said, found)
+        for option, value in said.options:
+            if option.name in ("-s", "--strategy") and (value is None or value.text not in _STRATEGIES):
+                found.dangerous("it runs the merge strategy that it names, a program", "--strategy")
+
+    return Program({**base.options, **program(values=f"-s --strategy {values}").options}, base.operands, also, base.risky)
+
+
 _SUBCOMMANDS: dict[str, Program] = {
     **dict.fromkeys(
         names(
@@ -86,20 +102,23 @@ _SUBCOMMANDS: dict[str, Program] = {
         ),
         _PLAIN,
     ),
-    **dict.fromkeys(
-        names("diff log show diff-tree diff-index diff-files whatchanged stash reflog range-diff blame cat-file"), _OUTPUT
-    ),
+    **dict.fromkeys(names("diff log show diff-tree diff-index diff-files whatchanged stash reflog range-diff blame"), _OUTPUT),
     "format-patch": _with(program(writes="-o --output --output-directory"), _transport),
     "archive": program(writes="-o --output", danger_values={"--remote --exec": _REMOTE}),
+    "cat-file": program(danger={"--textconv --filters": "runs programs that the repository's settings name"}),
     "grep": program(danger={"-O --open-files-in-pager --ext-grep --textconv": "runs a program"}),
     **dict.fromkeys(names("clone"), _with(_FETCH, _transport)),
-    **dict.fromkeys(names("fetch pull push ls-remote fetch-pack send-pack"), _with(_SERVERS, _transport)),
+    "pull": _strategic(_with(_SERVERS, _transport)),
+    **dict.fromkeys(names("fetch push ls-remote fetch-pack send-pack"), _with(_SERVERS, _transport)),
     "remote": _with(_SERVERS, _transport),
     "init": program(danger_values={"--template --separate-git-dir": "brings hooks, which run"}),
-    "rebase": _EXECUTE,
+    "rebase": _strategic(_EXECUTE),
+    "merge": _strategic(_PLAIN, "-m -F --message --file --into-name --cleanup"),
+    "help": program(danger={"-w --web -i --info": "opens a program that the settings name"}),
     "commit": program(danger_values={"--template -t": "reads a file"}, values="-m -F -C -c --message --file --author --date"),
-    "apply": program(
-        danger={"--unsafe-paths": "writes outside of the repository"}, danger_values={"--directory": "writes elsewhere"}
+    **dict.fromkeys(
+        names("apply am"),
+        program(danger={"--unsafe-paths": "writes outside of the repository"}, danger_values={"--directory": "writes elsewhere"}),
     ),
     "worktree": _second(frozenset({"add", "move", "remove"}), "makes or removes folders elsewhere"),
     "interpret-trailers": program(danger={"--in-place": "changes the files themselves"}),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from ropewalk.permissions.shell.found import Found
 from ropewalk.permissions.shell.model import Word, names
-from ropewalk.permissions.shell.program import Program, program
+from ropewalk.permissions.shell.options import Given, Option
+from ropewalk.permissions.shell.program import Program, look, program
 
 Look = Callable[[tuple[Word, ...]], Found]
 
@@ -17,7 +18,7 @@ def _interpreter(*text_options: str, modules: tuple[str, ...] = ()) -> Look:
     def looked(words: tuple[Word, ...]) -> Found:
         found = Found()
         name = words[0].text
-        for word in words[1:]:
+        for place, word in enumerate(words[1:], 1):
             text = word.text
             if not word.exact:
                 found.dangerous(f"what {name} runs can't be told: “{text}”", text)
@@ -26,6 +27,7 @@ def _interpreter(*text_options: str, modules: tuple[str, ...] = ()) -> Look:
                 return Found(understood=True, harmless=True)
             if text in modules:
                 found.dangerous(f"{name} {text} runs a module", text)
+                _module(words[place + 1 :], found)
                 return found
             if any(_is(option, text) for option in text_options):
                 found.dangerous(f"{name} {text[:2]} runs the text behind it", text[:2] if not text.startswith("--") else text)
@@ -40,13 +42,63 @@ def _interpreter(*text_options: str, modules: tuple[str, ...] = ()) -> Look:
     return looked
 
 
+def _module(words: tuple[Word, ...], found: Found) -> None:
+    """What the module's own options do besides."""
+    if words and words[0].text in ("pytest", "py.test"):
+        more = look(words, PYTEST)
+        if more.danger:
+            found.dangerous(more.danger, *more.danger_words)
+
+
 def _is(option: str, text: str) -> bool:
     """``-e``, ``-e'…'``, ``--eval``, ``--eval=…``"""
     return text.startswith(option) and (len(option) == 2 or text.partition("=")[0] == option)
 
 
+def _pytest(words: tuple[Word, ...], said: Given, found: Found) -> None:
+    for option, value in said.options:
+        text = value.text if value is not None else ""
+        if option.name == "-p" and not text.startswith("no:"):
+            found.dangerous("-p loads a plugin, which is a program", "-p")
+        if option.name == "--cov-report" and text.startswith(("html:", "xml:", "json:", "lcov:", "annotate:")):
+            found.dangerous("--cov-report writes where it is told", "--cov-report")
+
+
+PYTEST = program(
+    values="-p -k -m -n -r -W --maxfail --tb --durations --ignore --deselect --cov --cov-report --timeout --color",
+    danger_values={
+        "-c --config-file --rootdir --confcutdir --override-ini -o --cov-config --import-mode": "changes what it loads and runs",
+        "--pdbcls": "loads a program",
+        "--junitxml --junit-xml --basetemp --log-file --result-log --report-log --html --debug": "writes where it is told",
+    },
+    also=_pytest,
+)
+_MAVEN = ("-Dtest", "-DskipTests", "-DskipITs", "-Dit.test", "-Dmaven.test.skip", "-DfailIfNoTests", "-Dstyle.color")
+
+
+def _maven(words: tuple[Word, ...], said: Given, found: Found) -> None:
+    for word in words[1:]:
+        if word.text.startswith("-D") and word.text.partition("=")[0] not in _MAVEN:
+            found.dangerous(f"“{word.text}” is a property: some change what is run", word.text)
+
+
+_BUILDER = program(
+    danger_values={
+        "-f --file --justfile --taskfile -C --directory -P -E --build-file --init-script -I --project-dir": "runs another file"
+    },
+    danger={"--command --shell --set --choose --edit": "runs what it is told"},
+)
+_MVN = program(
+    flags="-D -q -B -e -o -U -N -V -X -am -amd",
+    danger_values={
+        "-f --file -s --settings -gs --global-settings -t --toolchains -gt --global-toolchains": "runs by other files",
+        "-l --log-file": "writes a file",
+        "-P --activate-profiles": "changes what is run",
+    },
+    also=_maven,
+)
 _MAKE = program(
-    flags="-B -k -n -q -s -S -t -w -b -m -i -e -L -p -r -R -d -h -v --always-make --keep-going --dry-run --just-print "
+    flags="-B -k -n -q -s -S -t -w -b -m -i -L -p -r -R -d -h -v --always-make --keep-going --dry-run --just-print "
     "--recon --question "
     "--silent --quiet --touch --print-directory --no-print-directory --ignore-errors --no-builtin-rules --trace --version "
     "--help",
@@ -58,7 +110,7 @@ _MAKE = program(
         "-I --include-dir": "takes makefiles from another folder",
         "--eval -E": "runs the text behind it",
     },
-    danger={"--environment-overrides": "lets the environment change what runs"},
+    danger={"-e --environment-overrides": "lets the environment change what runs"},
     operands="nothing",
     also=lambda words, said, found: _assignments(words, said.operands, found),
 )
@@ -84,11 +136,9 @@ PROGRAMS: dict[str, Program | Look] = {
         _interpreter("-e", "-E")),
     **dict.fromkeys(names("ts-node tsx racket sbcl clojure ocaml R octave erl jshell"), _interpreter("-e", "-p")),
     **dict.fromkeys(names("make gmake"), _MAKE),
-    **dict.fromkeys(names("just task ninja cmake meson bazel scons rake gradle gradlew mvn ant sbt"), program(
-        danger_values={
-            "-f --file --justfile --taskfile -C --directory -P -E --build-file --init-script -I --project-dir": "runs "
-            "another file"},
-        danger={"--command --shell --set --choose --edit": "runs what it is told"})),
+    **dict.fromkeys(names("just task ninja cmake meson bazel scons rake gradle gradlew ant sbt"), _BUILDER),
+    **dict.fromkeys(names("pytest py.test"), PYTEST),
+    "mvn": Program({**_MVN.options, "-D": Option("-D", "optional")}, _MVN.operands, _maven, True),
     "sqlite3": program(danger_values={"-cmd -init": "runs a command", "-A -append": "writes an archive"},
                        also=lambda words, said, found: _sqlite(words, found)),
     **dict.fromkeys(names("psql mysql mongosh redis-cli mariadb duckdb"), program(

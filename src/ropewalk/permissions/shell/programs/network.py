@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ropewalk.permissions.shell.found import Found
@@ -17,11 +18,14 @@ def _curl(words: tuple[Word, ...], said: Given, found: Found) -> None:
     for word in said.operands:
         if word.text.lower().startswith("file:") or "{" in word.text or "[" in word.text:
             found.dangerous(f"“{word.text}” reads a file of this machine or stands for several addresses", "file:")
+            found.reads.append("/" + word.text[5:].lstrip("/"))
     for option, value in said.options:
         if option.name in ("-w", "--write-out") and (value is None or value.text.startswith("@") or "output{" in value.text):
             found.dangerous(f"{option.name} reads or writes another file here", option.name)
-        if value is not None and value.text.startswith("@") and option.name not in ("-u", "--user"):
-            found.reads.append(value.text[1:])
+        if value is not None and option.name not in ("-u", "--user"):
+            found.reads += [piece for piece in re.split("[=;]?[@<]|;", value.text)[1:] if piece]
+        if value is not None and option.name in ("-T", "--upload-file"):
+            found.reads.append(value.text)
 
 
 _CURL = program(

@@ -14,7 +14,7 @@ Look = Callable[[tuple[Word, ...]], Found]
 _NODE_OPTIONS = {
     "-C --prefix --dir --cwd --workspace-root --global-folder": "changes the folder",
     "--script-shell --node-options --userconfig --globalconfig --registry --git --shell --editor --viewer "
-    "--init-module": "changes what runs, or whence it comes",
+    "--browser --node-gyp --init-module": "changes what runs, or whence it comes",
     "--use-yarnrc --modules-folder --cache-folder --cache": "changes what runs, or whence it comes",
 }
 _FETCHES = "fetches a program and runs it"
@@ -45,7 +45,8 @@ _NODE = program(danger_values=_NODE_OPTIONS, danger={"-g --global --location": "
 _NODE_COMMANDS = {
     "exec": _FETCHES, "x": _FETCHES, "dlx": _FETCHES, "create": _FETCHES, "init": _FETCHES, "config": _SETTINGS,
         "set": _SETTINGS, "c": _SETTINGS,
-    "publish": "publishes", "unpublish": "publishes", "login": "logs in", "adduser": "logs in", "token": "makes tokens",
+    "pkg": "changes package.json, which says what runs", "publish": "publishes", "unpublish": "publishes",
+    "login": "logs in", "adduser": "logs in", "token": "makes tokens",
         "explore": "runs a command",
     "edit": "opens an editor", "link": "links folders", "plugin": _FETCHES, "import": "changes settings", "node": "runs a "
     "script",
@@ -93,6 +94,7 @@ _GO = program(
         "-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -pkgdir": "writes a file",
     }
 )
+_GO = Program({**_GO.options, **{"-" + name: option for name, option in _GO.options.items()}}, _GO.operands, _GO.also, True)
 _SYSTEM = program(danger_values={"-o --option -c --config-file": "changes settings, and settings can run programs"})
 _SYSTEM_COMMANDS = dict.fromkeys(
     names("install remove purge upgrade dist-upgrade full-upgrade autoremove add del tap untap link unlink update"), _INSTALLS
@@ -100,6 +102,7 @@ _SYSTEM_COMMANDS = dict.fromkeys(
 
 PROGRAMS: dict[str, Program | Look] = {
     **dict.fromkeys(names("npm yarn pnpm"), _manager(_NODE_COMMANDS, _NODE)),
+    "nix-shell": program(danger_values={"--run --command": "runs the text behind it", "-p -E -I": _FETCHES}),
     **dict.fromkeys(names("npx pnpx bunx uvx pipx"), _npx),
     **dict.fromkeys(names("pip"), _manager({"install": _INSTALLS, "download": _INSTALLS, "wheel": _INSTALLS,
         "config": _SETTINGS,
@@ -117,7 +120,6 @@ PROGRAMS: dict[str, Program | Look] = {
         {"exec": "runs a program", "install": _INSTALLS, "config": _SETTINGS, "global": _INSTALLS, "publish": "publishes",
             "push": "publishes",
          "open": "opens an editor", "console": "opens a shell"}, program())),
-    **dict.fromkeys(names("apt apt-get aptitude dpkg yum dnf rpm pacman zypper apk brew port snap flatpak nix nix-env "
-    "nix-shell winget"),
+    **dict.fromkeys(names("apt apt-get aptitude dpkg yum dnf rpm pacman zypper apk brew port snap flatpak nix nix-env winget"),
                     _manager(_SYSTEM_COMMANDS, _SYSTEM)),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ropewalk.permissions.shell.found import Found
@@ -58,7 +59,16 @@ _DIFF = program(
 
 
 def _first_file_runs(words: tuple[Word, ...], said: Given, found: Found) -> None:
+    for word in words[1:]:
+        if word.text.startswith("+") and not _PLACE.fullmatch(word.text):
+            found.dangerous(f"“{word.text}” gives the pager a command, and it can run programs", word.text)
     found.dangerous(f"{words[0].text} is a pager: people can run and write things from it", words[0].text)
+
+
+def second_file(words: tuple[Word, ...], said: Given, found: Found) -> None:
+    """A second operand is written, though the program looks like a reader."""
+    for word in said.operands[1:]:
+        found.dangerous(f"{words[0].text} writes what it makes into {word.text}", word.text)
 
 
 def _date(words: tuple[Word, ...], said: Given, found: Found) -> None:
@@ -72,22 +82,46 @@ def _environment(words: tuple[Word, ...], said: Given, found: Found) -> None:
     found.reads.append("/proc/self/environ")
 
 
+_JQ_PAIRS = {"--arg": 0, "--argjson": 0, "--slurpfile": 1, "--rawfile": 1, "--argfile": 1}
+
+
+def _jq_pairs(words: tuple[Word, ...], found: Found) -> set[int]:
+    """Options with two values, a name and what it stands for; of some the second is a file. The words that are their values."""
+    taken: set[int] = set()
+    for place, word in enumerate(words):
+        if id(word) not in taken and word.text in _JQ_PAIRS:
+            pair = words[place + 1 : place + 3]
+            taken |= {id(each) for each in pair}
+            if _JQ_PAIRS[word.text] and len(pair) == 2:
+                found.reads.append(pair[1].text)
+                found.understood = found.understood and pair[1].exact
+    return taken
+
+
 def _jq(words: tuple[Word, ...], said: Given, found: Found) -> None:
     """The first operand is the program, unless it comes from a file; after --args nothing is a file."""
     given_names = {option.name for option, _ in said.options}
-    files = said.operands if given_names & {"-f", "--from-file"} else said.operands[1:]
+    paired, operands = _jq_pairs(words, found), said.operands
+    operands = [word for word in operands if id(word) not in paired]
+    files = operands if given_names & {"-f", "--from-file"} else operands[1:]
     if given_names & {"--args", "--jsonargs"}:
         files = []
     if not given_names & {"-n", "--null-input"} or files:
         found.reads.extend(word.text for word in files if word.text != "-")
     found.understood = found.understood and all(word.exact for word in files)
-    first = said.operands[:1]
+    first = operands[:1]
     if first and ("env" in first[0].text or "$ENV" in first[0].text):
         found.reads.append("/proc/self/environ")
     if first and ("input_filename" in first[0].text or "import" in first[0].text or "include" in first[0].text):
         found.understood = False
 
 
+def _yq(words: tuple[Word, ...], said: Given, found: Found) -> None:
+    if any("env" in word.text or "load" in word.text for word in said.operands):
+        found.dangerous("its expression reads the environment or other files", "env")
+
+
+_PLACE = re.compile(r"\+(?:[0-9]*[gGFp%]?)")
 _NAMES_ONLY = "-0 -1 -A -B -C -F -G -H -L -N -Q -R -S -U -X -Z -a -b -c -d -f -g -h -i -k -l -m -n -o -p -q -r -s -t -u -v -w -x"
 
 PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
@@ -100,7 +134,17 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     **dict.fromkeys(names("head tail"), program(
         flags="-f -F -q -v -z -r --follow --quiet --silent --verbose --zero-terminated --retry --version --help",
         values="-n -c --lines --bytes --pid -s --sleep-interval --max-unchanged-stats", operands="reads")),
-    **dict.fromkeys(names("less more most pg"), program(also=_first_file_runs, operands="reads")),
+    **dict.fromkeys(names("less more most pg"), program(
+        writes="-o -O --log-file --LOG-FILE", danger_values={
+            "-k --lesskey-file --lesskey-src --lesskey-content": "changes what its keys do, and they can run programs"},
+        also=_first_file_runs, operands="reads")),
+    **dict.fromkeys(names("bat batcat"), program(
+        flags="-p -n -A -f -P -u -d -S -L -V -h --plain --number --show-all --diff --force-colorization --no-paging "
+        "--list-themes --list-languages --version --help",
+        values="-l -H -m -r --language --highlight-line --file-name --diff-context --tabs --wrap --terminal-width --color "
+        "--italic-text --decorations --paging --map-syntax --theme --style --line-range",
+        danger_values={"--pager": _RUNS, "--config-file": "takes its settings from a file"},
+        operands="reads")),
     **dict.fromkeys(names("ls dir vdir exa eza lsd"), program(
         flags=f"{_NAMES_ONLY} --all --almost-all --human-readable --recursive --reverse --size --directory --inode --full-time "
         "--group-directories-first --no-group --numeric-uid-gid --si --tree --git --long --icons --version --help",
@@ -117,7 +161,7 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
         "-e "
         "--output-delimiter", operands="unknown")),
     "xxd": program(flags="-a -b -e -E -i -p -r -u -C -d -ps -R", values="-c -g -l -n -o -s -len -cols -seek",
-                   operands="one read, one written"),
+                   operands="one read, one written", also=second_file),
     **dict.fromkeys(names("base64 base32 basenc"), program(
         flags="-d -D -h --decode --ignore-garbage --version --help", values="-w -b --wrap", reads="-i --input", writes="-o "
         "--output",
@@ -157,10 +201,11 @@ PROGRAMS: dict[str, Program | Callable[[tuple[Word, ...]], Found]] = {
     "--ascii-output "
                   "--sort-keys --color-output --monochrome-output --exit-status --slurp --raw-input --tab --args --jsonargs "
                   "--seq --stream "
-                  "--raw-output0 --unbuffered", values="--indent --arg --argjson", reads="-f --from-file --slurpfile "
-                  "--rawfile -L",
+                  "--raw-output0 --unbuffered", values="--indent", optional="--arg --argjson --slurpfile --rawfile "
+                  "--argfile", reads="-f --from-file -L",
                   operands="nothing", also=_jq),
-    "yq": program(danger={"-i --inplace --in-place": "changes the files themselves"},
+    "yq": program(also=_yq,
+                  danger={"-i --inplace --in-place": "changes the files themselves"},
                   danger_values={"-s --split-exp": "writes files"}, operands="unknown"),
     "man": program(danger_values={"-P --pager -C --config-file -H --html -M --manpath -T -X -l": _RUNS},
                    danger={"-H -X": _RUNS}, values="-s -S -L -m", flags="-k -f -a -w --where --apropos --whatis",

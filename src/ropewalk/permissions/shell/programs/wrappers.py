@@ -105,7 +105,9 @@ def _xargs(words: tuple[Word, ...]) -> Found:
 
 
 def _marked(word: Word, mark: str) -> Word:
-    return Word(word.text, False, False, word.text.startswith(mark) or word.text.startswith("-")) if mark in word.text else word
+    if mark not in word.text:
+        return word
+    return Word(word.text.replace(mark, ANYTHING.text), False, False, word.text.startswith((mark, "-")))
 
 
 def _command(words: tuple[Word, ...]) -> Found:
