@@ -12,7 +12,7 @@ from ..events import commands as c
 from ..events import events as e
 from ..events import views as v
 from ..events.commands import Principal
-from ..sessions.bypass import MODE, confirmed, keep
+from ..sessions.bypass import MODE, begin, confirmed, keep
 from ..sessions.kept import Bypass
 from ..sessions.launching import check_options
 from ..sessions.session import Session
@@ -128,14 +128,14 @@ class Driving(Making):
                 awake.mode_by = ""
 
         async def change() -> v.Receipt:
-            if awake.wire is not None and awake.wire.ready:
+            if given is not None:
+                await self._answered(begin(awake, given))
+                confirmed(awake)
+            elif awake.wire is not None and awake.wire.ready:
                 await self._answered(awake.request("set_permission_mode", {"mode": command.mode}))
-            elif given is not None:
-                raise Conflict("bypassPermissions is for a living process: wake the session first", code="asleep")
             awake.known.mode = command.mode
-            kept = [keep(awake, given)] if given is not None or awake.bypass is not None else []
-            await awake.wish([e.ModeChanged(mode=command.mode, by=who.name)], [awake.change(mode=command.mode), *kept])
-            confirmed(awake)
+            ended = [keep(awake, None)] if given is None and awake.bypass is not None else []
+            await awake.wish([e.ModeChanged(mode=command.mode, by=who.name)], [awake.change(mode=command.mode), *ended])
             by_mode(awake, command.mode, who.name)
             return v.Receipt(session=awake.id, reply={"mode": command.mode})
 
@@ -173,8 +173,9 @@ class Driving(Making):
         return await self.once.carried_out(who, "environment", awake.id, command, do, v.Receipt)
 
     async def control(self, who: Principal, session: str, command: c.Control) -> v.Receipt:
-        if command.subtype == "set_permission_mode" and command.fields.get("mode") == "bypassPermissions":
-            check_options(c.SessionOptions(), "bypassPermissions", self.roster.world.config)
+        if command.subtype == "set_permission_mode" and command.fields.get("mode") == MODE:
+            check_options(c.SessionOptions(), MODE, self.roster.world.config)
+            raise UsageError("bypassPermissions has a length: set it as a mode, with for_seconds")
         if command.subtype == "set_cwd" and (wire := (await self._awake(session)).wire) is not None:
             wire.translator.moved()
         return await self._requested(who, "admin", session, command, command.subtype, command.fields, command.within)

@@ -97,6 +97,7 @@ class Hub(Verbs):
         recovered = self._sick is not None and health.well
         self._sick = None if health.well else health
         if recovered:
+            self.world.tasks.start(self.world.rules.look_again())
             for session in list(self.roster.awake.values()):
                 session.pump()
 

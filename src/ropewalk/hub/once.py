@@ -123,7 +123,11 @@ class Once:
 
     async def _ended(self, row: CommandRow, state: str, reply: bytes | None) -> None:
         key = {"principal": row.principal, "client_id": row.client_id}
-        noted = self._store.append(Entry(rows=[Change("command", key, {"state": state, "reply": reply}, must=False)], keep=True))
+        await self.noted(Entry(rows=[Change("command", key, {"state": state, "reply": reply}, must=False)], keep=True))
+
+    async def noted(self, fact: Entry) -> None:
+        """It holds already: waited for no longer than its asker should, also where the disk is sick."""
+        noted = self._store.append(fact)
         noted.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it any more
         await asyncio.wait({noted}, timeout=NOTED_WITHIN)
 

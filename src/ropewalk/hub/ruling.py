@@ -19,11 +19,11 @@ from ..permissions.policy import decide
 from ..permissions.request import Request
 from ..permissions.rulebook import Rulebook
 from ..permissions.rulefile import rules_from_lists
-from ..permissions.rules import parse_rule
+from ..permissions.rules import Rule, parse_rule
 from ..permissions.secrets import built_in
 from ..permissions.tags import tagged
 from ..permissions.tried import Past, tried
-from ..sessions.inforce import OFF, row_of
+from ..sessions.inforce import OFF, SAID, row_of
 from ..sessions.looking import Looking
 from ..sessions.verdicts import part_view
 from ..store.base import Change, Entry, put
@@ -88,24 +88,32 @@ class Ruling(Reading):
         allow(who, "admin")
         if rule.startswith("built-in:"):
             return await self._switch(who, rule, command)
-        row = self._own(rule)
+        if command.enabled is not None:
+            raise UsageError("only built-in rules are switched off and on; a rule of your own is ended")
+        self._own(rule)
+
+        async def do() -> v.RuleView:
+            rules = self.roster.world.rules
+            async with rules.changing:
+                row = self._own(rule)
+                if row.ended_at is not None:
+                    raise Conflict("this rule has ended: make a new one", code="ended")
+                told = row_of(await self._told(row, command), row)
+                values = {name: getattr(told, name) for name in SAID}
+                await self.store.append(Entry(rows=[Change("rule", {"id": row.id}, values)]))
+                rules.change(row.id, told)
+            return await self.rule(who, row.id)
+
+        return await self.once.carried_out(who, f"change rule {rule}", None, command, do, v.RuleView)
+
+    async def _told(self, row: RuleRow, command: c.ChangeRule) -> Rule:
+        """What the rule says with this change."""
         scope = command.scope or row.scope
         named = command.place if command.place is not None else row.place if scope == row.scope else None
         place = await self._place(scope, named or None)
         text, behavior = command.text or row.text, command.behavior or row.behavior
         note = command.note if command.note is not None else row.note
-        told = parse_rule(text, behavior, scope=scope, place=place, note=note)  # type: ignore[arg-type]
-        if command.enabled is not None:
-            raise UsageError("only built-in rules are switched off and on; a rule of your own is ended")
-
-        async def do() -> v.RuleView:
-            new = row_of(told, msgspec.structs.replace(row))
-            values = {name: getattr(new, name) for name in CHANGED}
-            await self.store.append(Entry(rows=[Change("rule", {"id": row.id}, values, {"ended_at": None})]))
-            self.roster.world.rules.put(new)
-            return await self.rule(who, row.id)
-
-        return await self.once.carried_out(who, f"change rule {rule}", None, command, do, v.RuleView)
+        return parse_rule(text, behavior, scope=scope, place=place, note=note)  # type: ignore[arg-type]
 
     async def end_rule(self, who: Principal, rule: str, command: c.EndRule) -> v.RuleView:
         """From now on it answers nothing. What it let run stays in the audit."""
@@ -115,9 +123,13 @@ class Ruling(Reading):
             allow(who, "admin")
 
         async def do() -> v.RuleView:
-            if row.ended_at is None:
-                changes = self.roster.world.rules.end(row, f"taken back by {who.name}", who.name)
-                await self.store.append(Entry(rows=changes, keep=True))
+            rules, why = self.roster.world.rules, f"taken back by {who.name}"
+            async with rules.changing:
+                if row.behavior != "allow":
+                    await self.store.append(Entry(rows=[rules.ending(row, why, who.name)]))
+                    rules.end(row, why, who.name)
+                elif row.ended_at is None:
+                    await self.once.noted(Entry(rows=rules.end(row, why, who.name), keep=True))
             return await self.rule(who, rule)
 
         return await self.once.carried_out(who, f"end rule {rule}", None, command, do, v.RuleView)
@@ -141,10 +153,11 @@ class Ruling(Reading):
 
         async def do() -> v.RuleView:
             rules = self.roster.world.rules
-            off = sorted({*rules.off} - {rule} if command.enabled else {*rules.off, rule})
-            row = SettingRow(person="", name=OFF, value=msgspec.json.encode(off), at=self.roster.world.clock())
-            await self.store.append(Entry(rows=[put(row, over=True)]))
-            rules.put_off(tuple(off))
+            async with rules.changing:
+                off = sorted({*rules.off} - {rule} if command.enabled else {*rules.off, rule})
+                row = SettingRow(person="", name=OFF, value=msgspec.json.encode(off), at=self.roster.world.clock())
+                await self.store.append(Entry(rows=[put(row, over=True)]))
+                rules.put_off(tuple(off))
             return await self.rule(who, rule)
 
         return await self.once.carried_out(who, f"switch {rule}", None, command, do, v.RuleView)
@@ -210,9 +223,6 @@ class Ruling(Reading):
             v.Suggestion(rules=list(one.rules), times=one.times, example=what(one.example), folder=one.example.request.cwd)
             for one in found
         ]
-
-
-CHANGED = ("text", "behavior", "tool", "pattern", "scope", "place", "note")
 
 
 def folder_named(place: str) -> str:

@@ -46,17 +46,25 @@ class Questions:
         raise LocalProtocolError(f"question {request_id} is not open: {fate}")
 
     def close(self, request_id: str, fate: str, line: bytes = b"") -> ControlRequest | None:
+        """None: it was closed before. How it ended last is remembered: an answer that is never said can't reopen what was
+        withdrawn meanwhile."""
         question = self._open.pop(request_id, None)
         if question is not None:
             self._closed[request_id] = (fate, line)
             if len(self._closed) > REMEMBERED:
                 self._closed.popitem(last=False)
+        elif known := self._closed.get(request_id):
+            self._closed[request_id] = (fate, known[1])
         return question
 
-    def reopen(self, question: ControlRequest) -> None:
-        """An answer that was given was never said after all: it is open again."""
-        if self._closed.pop(question.request_id, None) is not None:
-            self._open[question.request_id] = question
+    def reopen(self, question: ControlRequest) -> bool:
+        """An answer that was given was never said after all: it is open again. False: the CLI withdrew it meanwhile."""
+        fate = self._closed.get(question.request_id, ("answered", b""))[0]
+        if fate != "answered":
+            return False
+        self._closed.pop(question.request_id, None)
+        self._open[question.request_id] = question
+        return True
 
     def doubt(self) -> None:
         """The link broke: whether our answers so far were heard is not known."""

@@ -1,6 +1,7 @@
 """A time without questions: given by name, with a length, ended by the hub's clock or with its process. Refuses to be inherited.
 
-The clock starts when the CLI has confirmed the mode. Another process of the session begins in the mode that held before.
+It is stored before the CLI is asked, so that no death and no sick disk leaves one without an end. The clock starts when the CLI
+has confirmed the mode. Another process of the session begins in the mode that held before.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import RopewalkError
+from ..errors import Conflict, RequestTimedOut, RopewalkError
 from ..events import events as e
 from ..store.base import RowChange
 from .kept import Bypass, Kept
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 MODE = "bypassPermissions"
+ENDED_WITHIN = 10.0
+"""Seconds that the CLI has to take back the mode."""
 
 
 def confirmed(session: Session) -> None:
@@ -28,9 +31,34 @@ def confirmed(session: Session) -> None:
         session.post([], [keep(session, msgspec.structs.replace(given, until=until))])
 
 
+async def begin(session: Session, given: Bypass) -> None:
+    """Ask the CLI into it. Raises ``Conflict`` where there is none, ``StoreUnavailable`` before anything is asked."""
+    if session.wire is None or not session.wire.ready:
+        raise Conflict("bypassPermissions is for a living process: wake the session first", code="asleep")
+    wire, before = session.wire, session.bypass
+    await session.wish([], [kept(session, given)])
+    if session.wire is not wire:
+        session.post([], [keep(session, None)])
+        raise Conflict("its process has ended meanwhile: wake the session, then ask again", code="asleep")
+    session.bypass = given
+    try:
+        await session.request("set_permission_mode", {"mode": MODE})
+    except RequestTimedOut:
+        confirmed(session)  # it may run in it all the same: then it ends, too
+        raise
+    except RopewalkError:
+        if session.bypass is given and session.wire is wire:
+            session.post([], [keep(session, before)])
+        raise
+
+
+def kept(session: Session, given: Bypass | None) -> RowChange:
+    return session.change(options=msgspec.json.encode(Kept(session.options, session.begun, given)))
+
+
 def keep(session: Session, given: Bypass | None) -> RowChange:
     session.bypass = given
-    return session.change(options=msgspec.json.encode(Kept(session.options, session.begun, given)))
+    return kept(session, given)
 
 
 def over(session: Session, why: str, events: list[e.Event]) -> list[RowChange]:
@@ -49,12 +77,13 @@ async def end_in_time(session: Session) -> None:
     if given is None or given.until is None or session.world.clock() < given.until:
         return
     wire = session.wire
+    ending = session.bypass = msgspec.structs.replace(given, until=session.world.clock() + 2 * ENDED_WITHIN)  # by this call alone
     events: list[e.Event] = []
-    rows = over(session, "its time is over", events)
     if wire is not None and not wire.over:
         try:
-            await wire.request("set_permission_mode", {"mode": given.before}, 10.0)
+            await wire.request("set_permission_mode", {"mode": given.before}, ENDED_WITHIN)
         except RopewalkError:
             events.append(e.Warned(text="Claude did not end the bypass in time and is stopped", code="bypass"))
             session.life.end_now()
-    session.post(events, rows)
+    if session.bypass is ending:  # else it was given anew, or its process has ended meanwhile
+        session.post(events, over(session, "its time is over", events))

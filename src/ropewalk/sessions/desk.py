@@ -34,14 +34,21 @@ if TYPE_CHECKING:
     from .session import Session
 
 
+GIVEN = ("answered", "expired")
+"""States of questions whose answer goes to the CLI."""
+
+
 class Desk:
     """``open``: by our own id, oldest first. What the CLI calls it is in ``request_id``."""
 
     def __init__(self, session: Session, rows: list[QuestionRow]) -> None:
         self._session = session
         self.open: dict[str, QuestionRow] = {row.id: row for row in rows if row.state == "open"}
+        # those of processes that are gone were told to be undelivered when these went
         self._undelivered: dict[str, QuestionRow] = {
-            f"answer:{row.request_id}": row for row in rows if row.state == "answered" and row.delivered_at is None
+            f"answer:{row.request_id}": row
+            for row in rows
+            if row.state in GIVEN and row.delivered_at is None and row.process == session.row.process
         }
         self._unheard: dict[str, float] = {}  # answers on its input, by when they came there; until the CLI says anything
         self._answering: dict[str, Principal] = {}
@@ -112,11 +119,6 @@ class Desk:
         """The answer is under way, under this key."""
         self._undelivered[key] = row
 
-    def still_asked(self, row: QuestionRow) -> None:
-        row.state, row.closed_at, row.verdict = "open", None, None
-        self.open[row.id] = row
-        self.tell_board()
-
     def withdrawn(self, request_id: str, events: list[e.Event]) -> list[RowChange]:
         """The CLI no longer asks. An answer that is being stored at this moment comes too late, and says so by itself."""
         return [
@@ -126,17 +128,30 @@ class Desk:
             for change in self._close(row, "withdrawn", events)
         ]
 
+    def denied_unkept(self, request_id: str) -> None:
+        """An earlier life of the hub denied it while its disk was sick, and could not store who did."""
+        now, because = self._session.world.clock(), "denied while the disk was sick; who did was not stored"
+        for row in [one for one in self.open.values() if one.request_id == request_id]:
+            del self.open[row.id]
+            self.tell_board()
+            verdict = msgspec.json.encode({"behavior": "deny", "because": because})
+            changed: dict[str, Value] = {"state": "answered", "closed_at": now, "delivered_at": now, "verdict": verdict}
+            told = e.QuestionClosed(question=row.id, fate="answered", behavior="deny", because=because)
+            change = Change("question", {"id": row.id}, changed, {"state": "open"}, must=False)
+            self._session.post([told, e.QuestionDelivered(question=row.id)], [change])
+
     def lost(self, events: list[e.Event], last_sign: float | None) -> list[RowChange]:
         """The process is gone: nothing that was open will be asked again by itself. ``last_sign``: when it was heard last, if
         it ended by accident: what came to its input after that it may not have read."""
         rows = [change for row in list(self.open.values()) for change in self._close(row, "lost", events)]
         never = {row.id: "the process ended before it heard the answer" for row in self._undelivered.values()}
         words = "the process ended without a sign that it had heard the answer"
-        never |= {name: words for name, at in self._unheard.items() if last_sign is not None and at >= last_sign}
+        unheard = [name for name, at in self._unheard.items() if last_sign is not None and at >= last_sign]
+        never |= dict.fromkeys(unheard, words)
         self._undelivered.clear()
         self._unheard.clear()
         events += [e.QuestionDelivered(question=name, delivered=False, why=why) for name, why in never.items()]
-        return rows
+        return rows + [Change("question", {"id": name}, {"delivered_at": None}, must=False) for name in unheard]
 
     def _close(self, row: QuestionRow, fate: e.Fate, events: list[e.Event]) -> list[RowChange]:
         now = self._session.world.clock()
@@ -170,14 +185,17 @@ class Desk:
         await self._session.life.found()
         row = self._still_open(question)
         wire = self._session.wire
-        if wire is None or wire.over or row.request_id not in wire.connection.questions:
-            raise Conflict("the process that asked is not heard now; the question stays open", code="unreachable")
+        self._same_as_before(question, wire)
+        assert wire is not None
         request = wire.connection.questions.get(row.request_id)
         given = request.request.input if isinstance(request.request, CanUseTool) else None
         view = view_of(row)
         if command.shown is not None and command.shown != view.hash:
             raise Conflict("this is not what was shown: look at the question again, then answer", code="not_as_shown")
         verdict = answer_from(view, command, wire.connection.version, given)
+        if command.remember is not None:
+            await self._session.judging.known(row)
+            self._same_as_before(question, wire)
         granted = self._granted(who, row, view, command)
         said = verdict.deny if isinstance(verdict, Fresh) else verdict
         self._answering[question] = who
@@ -286,14 +304,15 @@ class Desk:
         self._undelivered.pop(key, None)
         self.open[row.id] = row
         self.tell_board()
-        if self._session.wire is not wire:  # the process ended meanwhile: nobody asks any more
+        gone = self._session.wire is not wire
+        if gone or not wire.connection.questions.reopen(request):  # nobody asks any more
             events: list[e.Event] = []
-            self._session.post(events, self._close(row, "lost", events))
+            self._session.post(events, self._close(row, "lost" if gone else "withdrawn", events))
             return
-        wire.connection.questions.reopen(request)
         if wire.said == said:
             wire.said -= 1
         self._session.settle()
+        self._session.world.tasks.start(self._session.judging.again())  # rules that came while it was being answered
 
     def _as_run(self, request: ControlRequest, said: Answer) -> tuple[Answer, Mapping[str, Any] | None]:
         """The answer as policies leave it, and the input that runs where it is not the one that was asked."""
@@ -319,6 +338,11 @@ class Desk:
             at=now, tool_use=view.tool_use, cwd=view.cwd, parts=msgspec.json.encode(view.parts), context=kept_context(subject),
             hash=view.hash, message=(command.message or "")[: e.TEXT_LIMIT], turn=self._session.known.turn,
         )  # fmt: skip
+
+    def _same_as_before(self, question: str, wire: Wire | None) -> None:
+        row = self._still_open(question)
+        if wire is None or self._session.wire is not wire or wire.over or row.request_id not in wire.connection.questions:
+            raise Conflict("the process that asked is not heard now; the question stays open", code="unreachable")
 
     def _still_open(self, question: str) -> QuestionRow:
         if first := self._answering.get(question):
@@ -367,5 +391,5 @@ def refusal(row: QuestionRow) -> AlreadyAnswered:
     }
     verdict = msgspec.json.decode(row.verdict) if row.verdict else {}
     gave = "allowed" if verdict.get("behavior") == "allow" else "denied"
-    sentence = words.get(row.state, f"already answered by {row.by} on {row.door}: {gave}")
-    return AlreadyAnswered(sentence, by=row.by, door=row.door, fate=row.state)
+    first = f"by {row.by} on {row.door}: {gave}" if row.by else f"without anybody: {verdict.get('because') or gave}"
+    return AlreadyAnswered(words.get(row.state, f"already answered {first}"), by=row.by, door=row.door, fate=row.state)

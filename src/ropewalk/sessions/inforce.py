@@ -5,23 +5,27 @@ Held in memory and kept in step with the store: a change counts from the moment 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from ..errors import UsageError
-from ..permissions.request import Behavior
+from ..permissions.request import Behavior, Verdict
 from ..permissions.rulebook import Rulebook
 from ..permissions.rulefile import RuleFile, rules_from_lists
 from ..permissions.rules import Rule, Scope, parse_rule
 from ..permissions.secrets import built_in
-from ..store.base import Change, Entry, RowChange, Store, Value
+from ..store.base import Change, Entry, More, RowChange, Store, Value
 from ..store.rows import RuleRow, SettingRow
 
 KEPT_AFTER_END = 7 * 86400.0
 """Seconds for which lists still show a rule that has ended."""
-MOST = 20_000
+MOST = 1_000_000
+"""All of those that hold: one that was left out might be a deny."""
+SAID = ("text", "behavior", "tool", "pattern", "scope", "place", "note")
+"""What people change of a rule that is there."""
 OFF = "built_in_off"
 """The setting that lists which built-in rules are switched off."""
 
@@ -37,6 +41,8 @@ class InForce:
         self._parsed: dict[str, Rule | None] = {}
         self._book: Rulebook | None = None
         self._next_end = 0.0
+        self.changing = asyncio.Lock()
+        """Held by whoever changes what stands there already, from reading it to keeping it."""
         self.file = RuleFile()
         self.off: tuple[str, ...] = ()
         self.version = 0
@@ -47,9 +53,29 @@ class InForce:
         """What the store holds."""
         setting = await self._store.get(SettingRow, "", OFF)
         self.off = tuple(_names(setting.value)) if setting else ()
-        for row in await self._store.find(RuleRow, {}, limit=MOST):
+        for row in await self._stored():
             self._rows[row.id] = row
         self._new_book()
+
+    async def _stored(self) -> list[RuleRow]:
+        ended_lately = {"ended_at": More(self._clock() - KEPT_AFTER_END)}
+        holding = await self._store.find(RuleRow, {"ended_at": None}, limit=MOST)
+        return [*holding, *await self._store.find(RuleRow, ended_lately, limit=MOST)]
+
+    async def look_again(self) -> None:
+        """After a sick disk: what failed there may have been stored all the same. What it says is taken over; an end that is
+        on its way there is kept."""
+        async with self.changing:
+            setting = await self._store.get(SettingRow, "", OFF)
+            self.off = tuple(_names(setting.value)) if setting else ()
+            for row in await self._stored():
+                known = self._rows.setdefault(row.id, row)
+                for name in SAID:
+                    setattr(known, name, getattr(row, name))
+                if row.ended_at is not None and known.ended_at is None:
+                    known.ended_at, known.ended_why, known.ended_by = row.ended_at, row.ended_why, row.ended_by
+                self._parsed.pop(row.id, None)
+            self._new_book()
 
     # -- what holds
 
@@ -94,6 +120,14 @@ class InForce:
         self._parsed.pop(row.id, None)
         self._new_book()
 
+    def change(self, rule: str, said: RuleRow) -> None:
+        """It is stored that this rule says what ``said`` does; its uses and hits are counted on."""
+        row = self._rows[rule]
+        for name in SAID:
+            setattr(row, name, getattr(said, name))
+        self._parsed.pop(rule, None)
+        self._new_book()
+
     def put_file(self, file: RuleFile) -> None:
         if file != self.file:
             self.file = file
@@ -109,11 +143,18 @@ class InForce:
         self.changed()
 
     def end(self, row: RuleRow, why: str, by: str = "") -> list[RowChange]:
-        """It does not hold from now on; the row changes that say so."""
-        row.ended_at, row.ended_why, row.ended_by = self._clock(), why, by
-        self._new_book()
-        self.ended(row)
-        return [Change("rule", {"id": row.id}, {"ended_at": row.ended_at, "ended_why": why, "ended_by": by}, must=False)]
+        """It does not hold from now on; the row changes that say so. For what allows: that it ends a moment before this is
+        stored is the safe side. An end of what forbids is stored first."""
+        change = self.ending(row, why, by)
+        if row.ended_at is None:
+            row.ended_at, row.ended_why, row.ended_by = self._clock(), why, by
+            self._new_book()
+            self.ended(row)
+        return [change]
+
+    def ending(self, row: RuleRow, why: str, by: str) -> Change:
+        values: dict[str, Value] = {"ended_at": self._clock(), "ended_why": why, "ended_by": by}
+        return Change("rule", {"id": row.id}, values, {"ended_at": None}, must=False)
 
     def end_with(self, session: str, turn: int | None) -> list[RowChange]:
         """A turn of this session ended: with it what was granted for it."""
@@ -140,10 +181,11 @@ class InForce:
             self._end_what_is_over()
             self._book = self._built()
 
-    def used(self, rules: Iterable[str], now: float) -> list[RowChange]:
-        """These had a say in one verdict: a hit each, and of a count one use. To be stored with the verdict."""
+    def used(self, verdict: Verdict, now: float) -> list[RowChange]:
+        """A hit for each rule that had a say in it, and of a count one use: a denied request uses up nothing that would have
+        allowed a part of it. To be stored with the verdict."""
         changes: list[RowChange] = []
-        for name in rules:
+        for name in telling(verdict):
             row = self._rows.get(name)
             if row is None:
                 continue
@@ -162,6 +204,12 @@ class InForce:
             return "built_in"
         row = self._rows.get(rule or "")
         return "grant" if row is not None and is_grant(row) else "rule"
+
+
+def telling(verdict: Verdict) -> list[str]:
+    """The rules that made it what it is, once each."""
+    parts = [part.rule for part in verdict.parts if part.behavior == verdict.behavior]
+    return [rule for rule in dict.fromkeys((verdict.rule, *parts)) if rule is not None]
 
 
 def is_grant(row: RuleRow) -> bool:

@@ -15,7 +15,7 @@ from ..events import events as e
 from ..permissions.policy import decide
 from ..permissions.request import Context, Request, Verdict
 from ..permissions.tools import family_of, files_named
-from ..protocol.answers import Allow, Answer, Deny, Reply
+from ..protocol.answers import Allow, Answer, Deny, Refusal, Reply
 from ..protocol.control import CanUseTool, ControlRequest, HookCallback
 from ..store.base import RowChange, put
 from ..store.rows import QuestionRow, VerdictRow
@@ -43,7 +43,7 @@ class Judging:
         self._session = session
         world, row = session.world, session.row
         self._looking = Looking(world, session.id, row.cwd, tuple(session.options.add_dirs))
-        self._under_way: set[str] = set()
+        self._under_way: set[tuple[Wire, str]] = set()
         self._folders: dict[str, str] = {}  # where a call runs, as the hook before its question said
         self.subjects: dict[str, Subject] = {}
 
@@ -51,37 +51,59 @@ class Judging:
 
     def heard(self, request: ControlRequest) -> None:
         """Judged beside the loop, since names must be looked up; nothing else waits for it."""
-        if request.request_id not in self._under_way:
-            self._under_way.add(request.request_id)
-            self._session.world.tasks.start(self._judge(request))
+        wire = self._session.wire
+        if wire is not None and (wire, request.request_id) not in self._under_way:
+            self._under_way.add((wire, request.request_id))
+            self._session.world.tasks.start(self._judged(wire, request))
 
     def heard_before(self) -> None:
-        """What an earlier life of the hub heard and had neither answered nor asked anybody."""
+        """What an earlier life of the hub heard: what it had neither answered nor asked anybody is judged, and what it had
+        asked is looked up anew, since other rules may hold by now."""
         wire = self._session.wire
         assert wire is not None
         known = {row.request_id for row in self._session.desk.open.values()}
         for request in list(wire.connection.questions):
             if request.request_id not in known:
                 self.heard(request)
+        self._session.world.tasks.start(self.again())
 
-    async def _judge(self, request: ControlRequest) -> None:
-        wire = self._session.wire
+    async def _judged(self, wire: Wire, request: ControlRequest) -> None:
+        """Whatever breaks here, the CLI is not left waiting: what nobody could judge is asked, or at last refused."""
         try:
-            subject = await self.subject(request)
-            if wire is None or not self._waits(wire, request):
-                return  # withdrawn, or its process is gone
-            if subject is None:
-                self._session.desk.ask(request, None, None)
-                return
-            verdict = self._verdict(wire, request, subject)
-            if isinstance(request.request, HookCallback):
-                await self._hooked(wire, request, subject, verdict)
-            elif verdict.behavior == "ask":
-                await self._ask(wire, request, subject, verdict)
-            else:
-                self._answer_by_rule(wire, request, subject, verdict)
+            await self._judge(wire, request)
+        except Exception as error:  # noqa: BLE001 - the boundary of one request: it fails alone, and allows nothing
+            self._session.world.tasks.failed(error)
+            self._asked_unjudged(wire, request)
         finally:
-            self._under_way.discard(request.request_id)
+            self._under_way.discard((wire, request.request_id))
+
+    def _asked_unjudged(self, wire: Wire, request: ControlRequest) -> None:
+        if not self._waits(wire, request):
+            return
+        try:
+            self._session.desk.ask(request, None, None)
+        except Exception as error:  # noqa: BLE001 - as above: not even a card can be made of it
+            self._session.world.tasks.failed(error)
+            self.say(wire, request, Refusal("this request could be neither judged nor shown to anybody"), [], [])
+
+    async def _judge(self, wire: Wire, request: ControlRequest) -> None:
+        rules, subject = self._session.world.rules, await self.subject(request)
+        before: dict[str, Any] | None = None
+        while self._waits(wire, request):  # else it was withdrawn, or its process is gone
+            if subject is None:
+                return self._session.desk.ask(request, None, None)
+            verdict, version = self._verdict(wire, request, subject), rules.version
+            if isinstance(request.request, HookCallback):
+                return await self._hooked(wire, request, subject, verdict)
+            if verdict.behavior != "ask":
+                return self._answer_by_rule(wire, request, subject, verdict)
+            path = file_before(subject.request)
+            if path is not None and before is None:
+                before = await self._looking.before(path)
+                if version != rules.version or not self._waits(wire, request):
+                    continue  # a rule that came meanwhile may answer it
+            return self._session.desk.ask(request, subject, verdict, before)
+        return None
 
     def _waits(self, wire: Wire, request: ControlRequest) -> bool:
         return self._session.wire is wire and not wire.over and request.request_id in wire.connection.questions
@@ -104,10 +126,11 @@ class Judging:
         verdict = decide(subject.request, self._session.world.rules.book, subject.context)
         if verdict.behavior != "allow" or not leans_on_folder(subject.request):
             return verdict
-        elsewhere = self._elsewhere(wire, request)
+        elsewhere = self.elsewhere(wire, request)
         return Verdict("ask", f"{elsewhere}, and rules speak of the session's folder", verdict.parts) if elsewhere else verdict
 
-    def _elsewhere(self, wire: Wire, request: ControlRequest) -> str:
+    def elsewhere(self, wire: Wire, request: ControlRequest) -> str:
+        """Where it would run that is not the session's folder, in words; empty: it is."""
         asked = request.request
         if isinstance(asked, CanUseTool):
             folder = self._folders.get(asked.tool_use_id or "")
@@ -118,9 +141,8 @@ class Judging:
 
     def bare(self, asked: CanUseTool) -> Subject:
         """Where nothing of it was looked up."""
-        return Subject(
-            Request(asked.tool_name, asked.input, self._session.row.cwd), Context(resolved={}, session=self._session.id)
-        )
+        request = Request(asked.tool_name, asked.input, self._session.row.cwd, bool(asked.requires_user_interaction))
+        return Subject(request, Context(resolved={}, session=self._session.id))
 
     # -- a rule answers
 
@@ -129,9 +151,12 @@ class Judging:
         said, ran = self.answer_to(subject, verdict)
         row = verdict_row(session, subject, verdict, now, tool_use=tool_use_of(request), ran=ran)
         try:
-            self.say(wire, request, said, [told(row)], [put(row), *session.world.rules.used(verdict.rules, now)])
+            line = self._line(wire, request, said)
         except LocalProtocolError:  # what can't be answered so is for people to look at
             session.desk.ask(request, subject, verdict)
+        else:
+            rows = [put(row), *session.world.rules.used(verdict, now)]
+            self._say(wire, line, [told(row)], rows, harmless=verdict.behavior == "deny")
 
     def answer_to(self, subject: Subject, verdict: Verdict) -> tuple[Answer, Mapping[str, Any] | None]:
         """What the CLI is told, and the input that runs where a policy changes it."""
@@ -142,12 +167,24 @@ class Judging:
 
     def say(self, wire: Wire, request: ControlRequest, said: Answer, events: list[e.Event], rows: list[RowChange]) -> str:
         """Stored, then said; the key under which it is written. ``LocalProtocolError``: it can't be answered so, nothing was."""
+        return self._say(wire, self._line(wire, request, said), events, rows)
+
+    def _line(self, wire: Wire, request: ControlRequest, said: Answer) -> bytes:
         wire.flush()
         wire.connection.answer(request.request_id, said)
-        data = wire.take()
+        return wire.take()
+
+    def _say(
+        self, wire: Wire, data: bytes, events: list[e.Event], rows: list[RowChange], *, harmless: bool = False
+    ) -> str:  # fmt: skip
+        """On a sick disk what allows something waits until it is stored; what is ``harmless``, a denial, is said at once."""
         line = wire.line_said(data)
         key = key_of(data, line.n)
-        self._session.post(events, rows, lines=[line], then=lambda _: wire.write(key, data))
+        if not harmless or self._session.world.store.health.well:
+            self._session.post(events, rows, lines=[line], then=lambda _: wire.write(key, data))
+        else:
+            self._session.post(events, rows, lines=[line])
+            wire.write(key, data)
         return key
 
     async def _hooked(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
@@ -162,9 +199,15 @@ class Judging:
                 moved = Subject(there, await self._looking.context(there))
                 if not self._waits(wire, request):
                     return
+                verdict = self._verdict(wire, request, subject)  # a rule may have come meanwhile
                 found = decide(there, self._session.world.rules.book, moved.context)
-                subject, verdict = (moved, found) if found.behavior == "deny" else (subject, verdict)
+                subject, verdict = (moved, found) if verdict.behavior != "deny" == found.behavior else (subject, verdict)
         self._tell_hook(wire, request, subject, verdict)
+
+    def recalled(self, request: ControlRequest) -> None:
+        """A hook that an earlier life of the hub was asked by: where its call runs."""
+        if isinstance(request.request, HookCallback) and isinstance(folder := request.request.input.get("cwd"), str):
+            self._remember(request.request.tool_use_id, folder)
 
     def _remember(self, tool_use: str | None, folder: str) -> None:
         if tool_use:
@@ -179,30 +222,48 @@ class Judging:
             self.say(wire, request, Reply({}), [], [])
             return
         row: VerdictRow = verdict_row(session, subject, verdict, now, tool_use=tool_use_of(request))
-        rows = [put(row), *session.world.rules.used(verdict.rules, now)]
-        self.say(wire, request, Reply(hook_denial(verdict.because)), [told(row)], rows)
+        rows = [put(row), *session.world.rules.used(verdict, now)]
+        line = self._line(wire, request, Reply(hook_denial(verdict.because)))
+        self._say(wire, line, [told(row)], rows, harmless=True)
 
     # -- people are asked
 
-    async def _ask(self, wire: Wire, request: ControlRequest, subject: Subject, verdict: Verdict) -> None:
-        path = file_before(subject.request)
-        before = await self._looking.before(path) if path else None
-        if self._waits(wire, request):
-            self._session.desk.ask(request, subject, verdict, before)
+    async def known(self, row: QuestionRow) -> Subject | None:
+        """What an open question is about; looked up again where an earlier life of the hub asked it."""
+        wire = self._session.wire
+        if row.id in self.subjects or wire is None or row.request_id not in wire.connection.questions:
+            return self.subjects.get(row.id)
+        subject = await self.subject(wire.connection.questions.get(row.request_id))
+        if subject is not None and self._session.desk.is_open(row.id):
+            self.subjects[row.id] = subject
+        return subject
 
     async def again(self) -> None:
         """Other rules hold than before: what is open and now decided is answered."""
         for row in list(self._session.desk.open.values()):
-            wire = self._session.wire
-            if row.kind != "permission" or wire is None or row.request_id not in wire.connection.questions:
-                continue
-            request = wire.connection.questions.get(row.request_id)
-            subject = self.subjects.get(row.id) or await self.subject(request)
-            if subject is not None and self._waits(wire, request) and self._session.desk.is_open(row.id):
-                self.subjects[row.id] = subject
-                verdict = self._verdict(wire, request, subject)
-                if verdict.behavior != "ask":
-                    self.close(wire, row, request, subject, verdict)
+            if row.kind == "permission":
+                await self._look_again(row)
+
+    async def afresh(self) -> None:
+        """The runner is heard again: names that it could not tell meanwhile are looked up."""
+        self.subjects.clear()
+        await self.again()
+
+    async def _look_again(self, row: QuestionRow) -> None:
+        """By its names as they were when it was asked; what these would answer is answered by the names as they are now."""
+        subject, wire = await self.known(row), self._session.wire
+        if subject is None or wire is None or row.request_id not in wire.connection.questions:
+            return
+        request = wire.connection.questions.get(row.request_id)
+        if self._verdict(wire, request, subject).behavior == "ask":
+            return
+        subject = await self.subject(request)
+        if subject is None or not self._waits(wire, request) or not self._session.desk.is_open(row.id):
+            return
+        self.subjects[row.id] = subject
+        verdict = self._verdict(wire, request, subject)
+        if verdict.behavior != "ask":
+            self.close(wire, row, request, subject, verdict)
 
     def close(
         self, wire: Wire, row: QuestionRow, request: ControlRequest, subject: Subject, verdict: Verdict, kind: str = "",
@@ -214,12 +275,14 @@ class Judging:
         kept = verdict_row(
             session, subject, verdict, now, tool_use=tool_use_of(request), ran=ran, kind=kind, question=row.id
         )  # fmt: skip
-        events, rows = session.desk.closed_by(row, kept, fate)
         try:
-            key = self.say(wire, request, given, events, [*rows, put(kept), *session.world.rules.used(verdict.rules, now)])
-            session.desk.expects(key, row)
+            line = self._line(wire, request, given)
         except LocalProtocolError:
-            session.desk.still_asked(row)
+            return  # it stays asked
+        events, rows = session.desk.closed_by(row, kept, fate)
+        session.desk.expects(key_of(line, wire.said + 1), row)
+        rows = [*rows, put(kept), *session.world.rules.used(verdict, now)]
+        self._say(wire, line, events, rows, harmless=verdict.behavior == "deny")
         session.life.answered()
         session.settle()
 

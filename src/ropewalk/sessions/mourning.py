@@ -65,6 +65,7 @@ class Mourning(Ending):
         self._lost = [event.prompt for event in events if isinstance(event, e.PromptLost)] if unclean else []
         self._held = self._held or (len(events) > unfinished and wanted is None)
         rows += over(session, "its process has ended", events)
+        rows += world.rules.end_with(session.id, None)
         stderr = list(end.stderr[-20:])
         ended = e.ProcessEnded(code=end.code, why=end.why, stderr=stderr, wanted=wanted is not None, by=by, process=process)
         events.append(ended)

@@ -104,7 +104,12 @@ def _remembered(question: QuestionView, command: commands.Answer) -> list[Mappin
     if number >= len(question.suggestions):
         known = f"there are {len(question.suggestions)}, counted from 0" if question.suggestions else "it came with none"
         raise UsageError(f"no suggestion {number} with this question: {known}")
-    return [question.suggestions[number]]
+    suggestion = question.suggestions[number]
+    if suggestion.get("mode") == "bypassPermissions":
+        raise Conflict(
+            "bypassPermissions is given by name and with a length, not with an answer: set it as a mode", code="once_only"
+        )
+    return [suggestion]
 
 
 def _choice(command: commands.Answer, asked: Mapping[str, Any]) -> Allow:

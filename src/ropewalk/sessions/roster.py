@@ -11,6 +11,7 @@ from ..events import events as e
 from ..store.base import More
 from ..store.rows import ProcessRow, PromptRow, QuestionRow, RuleRow, SessionRow
 from ..transports.runner import Account, ProcessReport
+from .desk import GIVEN
 from .inforce import is_grant
 from .session import STANDING, WAITING, Session
 from .takeover import take_over
@@ -33,6 +34,7 @@ class Roster:
         world.rules.changed, world.rules.ended = self._other_rules, self._rule_ended
         self._reports: dict[str, ProcessReport] | None = None
         """What the runner said it has, at its last hello; None while it is not heard."""
+        self._rules_are_others = self._looks_again = False
 
     async def get(self, session: str) -> Session:
         """Raises ``NotFound``."""
@@ -66,7 +68,9 @@ class Roster:
             raise NotFound(f"no session {session} here")
         prompts = await store.find(PromptRow, {"session": session, "state": WAITING})
         questions = await store.find(QuestionRow, {"session": session, "state": "open"})
-        questions += await store.find(QuestionRow, {"session": session, "state": "answered", "delivered_at": None}, limit=50)
+        if row.process is not None:
+            undelivered = {"process": row.process, "state": GIVEN, "delivered_at": None}
+            questions += await store.find(QuestionRow, undelivered)
         loaded = Session(self.world, row, prompts, questions)
         last = await store.last_events(session, 60, kinds=STANDING)
         loaded.restored([body for _, body in last])
@@ -85,10 +89,27 @@ class Roster:
     # -- rules that come and go
 
     def _other_rules(self) -> None:
-        """What is open and now decided is answered."""
-        for session in list(self.awake.values()):
-            if session.desk.open and session.wire is not None:
-                self.world.tasks.start(session.judging.again())
+        """What is open and now decided is answered: session by session, so that others have their turns of the loop."""
+        self._rules_are_others = True
+        if not self._looks_again:
+            self._looks_again = self.world.tasks.start(self._look_again()) is not None
+
+    async def _look_again(self) -> None:
+        try:
+            while self._rules_are_others:
+                self._rules_are_others = False
+                for session in list(self.awake.values()):
+                    if session.desk.open and session.wire is not None:
+                        await self._look_again_at(session)
+                        await asyncio.sleep(0)
+        finally:
+            self._looks_again = False
+
+    async def _look_again_at(self, session: Session) -> None:
+        try:
+            await session.judging.again()
+        except Exception as error:  # noqa: BLE001 - the boundary of one session: what is open there stays open
+            self.world.tasks.failed(error)
 
     def _rule_ended(self, row: RuleRow) -> None:
         session = self._known.get(row.session or "")
@@ -167,6 +188,7 @@ class Roster:
             elif session.wire is not None:
                 session.post([e.LinkRestored()])
                 session.wire.write_again()
+                self.world.tasks.start(session.judging.afresh())
             else:
                 await self._take_over(session, process, report)
             session.settle()

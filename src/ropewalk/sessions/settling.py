@@ -19,6 +19,13 @@ from .verdicts import Subject
 if TYPE_CHECKING:
     from .session import Session
 
+GUARDED = frozenset(
+    {
+        ".git", ".claude", ".vscode", ".idea", ".husky", ".gitconfig", ".gitmodules", ".mcp.json", ".claude.json", ".ripgreprc",
+        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
+    }
+)  # fmt: skip
+"""What runs by itself later: Claude Code asks for these also where it accepts edits."""
 NOBODY = "Nobody answered in time, so this was denied. Go on without it, or ask again later."
 
 
@@ -28,12 +35,14 @@ def by_mode(session: Session, mode: str, by: str) -> None:
     if wire is None or wire.over:
         return
     for row in list(session.desk.open.values()):
-        subject = session.judging.subjects.get(row.id)
-        if row.kind != "permission" or subject is None or not session.desk.is_open(row.id):
+        if row.kind != "permission" or not session.desk.is_open(row.id) or row.request_id not in wire.connection.questions:
             continue
+        request = wire.connection.questions.get(row.request_id)
+        if not isinstance(request.request, CanUseTool):
+            continue
+        subject = session.judging.subjects.get(row.id) or session.judging.bare(request.request)
         verdict = verdict_of(mode, by, subject, row)
-        if verdict is not None and row.request_id in wire.connection.questions:
-            request = wire.connection.questions.get(row.request_id)
+        if verdict is not None and not (mode == "acceptEdits" and session.judging.elsewhere(wire, request)):
             session.judging.close(wire, row, request, subject, verdict, kind="mode")
 
 
@@ -53,7 +62,9 @@ def _edits_inside(request: Request, subject: Subject) -> bool:
     if not named:
         return False
     name = name_of(named[0], request.cwd, subject.context)
-    return not name.doubt and inside(name, request.cwd, subject.context)
+    if name.doubt or not inside(name, request.cwd, subject.context):
+        return False
+    return GUARDED.isdisjoint(part.lower() for path in (name.given, name.real or "") for part in path.split("/"))
 
 
 def expire(session: Session, now: float) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol.connection import Connection
+from ..protocol.control import ControlRequest
 from ..protocol.versions import parse_version
 from ..store.rows import ProcessRow
 from ..transports.runner import ProcessReport
+from .bypass import confirmed
 from .known import Known
 from .translate import Translator
 from .wire import ANSWERABLE, Wire, key_of
@@ -33,9 +35,20 @@ async def take_over(session: Session, process: ProcessRow, report: ProcessReport
     world.link.attach(process.id, report.stored, wire)
     wire.write_again()
     wire.flush()
+    _said_unkept(session, wire, keys - said.keys())
     session.judging.heard_before()
     if wire.ready:
+        confirmed(session)  # asked for by that life, perhaps in its last moment: its time begins now, if it had not
         session.life.goes_on()
+
+
+def _said_unkept(session: Session, wire: Wire, keys: set[str]) -> None:
+    """Answers that reached the CLI and were never stored: denials, which alone are said while the disk is sick."""
+    questions = wire.connection.questions
+    for request in questions:
+        if f"answer:{request.request_id}" in keys:
+            questions.close(request.request_id, "answered")
+            session.desk.denied_unkept(request.request_id)
 
 
 async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[str, bytes]]:
@@ -61,6 +74,8 @@ async def _rebuilt(session: Session, process: ProcessRow) -> tuple[Wire, dict[st
             wire.ready = True
             session.board.ready()
         for message in messages:
+            if isinstance(message, ControlRequest):
+                session.judging.recalled(message)
             for event in translator.events(message, line.n, line.at):
                 session.board.heed(event)
     connection.take_notable()

@@ -40,9 +40,12 @@ class KeptContext(Struct, omit_defaults=True):
 
 def hash_of(tool: str, given: Mapping[str, Any] | msgspec.Raw) -> str:
     """Of what is shown of a request: tool and whole input."""
-    if isinstance(given, msgspec.Raw):
-        given = msgspec.json.decode(given)
-    return hashlib.sha256(msgspec.json.encode([tool, given], order="sorted")).hexdigest()[:32]
+    try:
+        whole = msgspec.json.decode(given) if isinstance(given, msgspec.Raw) else given
+        told = msgspec.json.encode([tool, whole], order="sorted")
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, OverflowError):  # numbers and depths that our reader refuses
+        told = repr((tool, bytes(given) if isinstance(given, msgspec.Raw) else given)).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(told).hexdigest()[:32]
 
 
 def part_view(part: PartVerdict) -> v.Part:
