@@ -10,7 +10,9 @@ from ropewalk.errors import UsageError
 from ropewalk.store.base import (
     Change,
     Entry,
+    Given,
     LastLines,
+    Latest,
     Less,
     Line,
     More,
@@ -20,9 +22,9 @@ from ropewalk.store.base import (
     Store,
     put,
 )
-from ropewalk.store.rows import ROWS, ProcessRow, PromptRow, RuleRow, SessionRow, TableRow, TokenRow, TurnRow
+from ropewalk.store.rows import ROWS, ProcessRow, PromptRow, RuleRow, SessionRow, TableRow, TokenRow, TurnRow, VerdictRow
 from tests.contract.store_rig import opener, store
-from tests.store.words import BOUND, Counted, Said, begin, facts, heard, said
+from tests.store.words import BOUND, Counted, Finished, Said, begin, facts, heard, said
 
 __all__ = ["opener", "store"]
 
@@ -361,3 +363,69 @@ async def test_the_size_counts_sessions(store: Store) -> None:
     await begin(store)
     size = await store.size()
     assert size.sessions == 1 and size.file_bytes > 0 and size.waiting == 0
+
+
+# --- newest first
+
+
+async def test_verdicts_are_read_newest_first_and_pages_join_while_more_come(store: Store) -> None:
+    """Ours: a page goes on from the place of the last one, also where many have the same time."""
+    for number in range(25):
+        await store.append(Entry(rows=[put(VerdictRow(id=f"v{number:02}", session="s", at=float(number // 10)))]))
+    read: list[str] = []
+    page = await store.verdicts(Given(limit=7))
+    while page:
+        read += [row.id for _, row in page]
+        await store.append(Entry(rows=[put(VerdictRow(id=f"late{len(read)}", session="s", at=99.0))]))
+        page = await store.verdicts(Given(limit=7, before=page[-1][0]))
+    assert read == [f"v{number:02}" for number in reversed(range(25))]
+
+
+async def test_verdicts_are_found_by_what_they_say_and_by_who_made_the_rule(store: Store) -> None:
+    """Ours: each filter alone and together; text is taken by the letter."""
+    rows = [
+        VerdictRow(
+            id="a", session="s", tool="Bash", what="Run: echo 100%", behavior="allow", because_kind="person", by="Mia", at=1.0
+        ),
+        VerdictRow(
+            id="b", session="t", tool="Bash", what="Run: ls", behavior="allow", because_kind="rule", because_id="r", at=2.0
+        ),
+        VerdictRow(id="c", session="t", tool="Read", what="Read: x", behavior="deny", because_kind="grant", tool_use="u", at=3.0),
+    ]
+    rule = RuleRow(id="r", behavior="allow", tool="Bash", by="Jo", door="page")
+    await store.append(Entry(rows=[put(rule), *(put(row) for row in rows)]))
+
+    async def found(**asked: object) -> str:
+        return "".join(row.id for _, row in await store.verdicts(Given(**asked)))  # type: ignore[arg-type]
+
+    assert await found() == "cba"
+    assert (await found(session="t"), await found(tool="Bash"), await found(behavior="deny")) == ("cb", "ba", "c")
+    assert (await found(kinds=("rule", "grant")), await found(tool_use="u"), await found(text="RUN")) == ("cb", "c", "ba")
+    assert (await found(text="0%"), await found(text="%"), await found(text="_")) == ("a", "a", "")
+    assert (await found(who="Jo"), await found(door="page"), await found(who="Mia")) == ("b", "b", "a")
+    assert (await found(since=2.0), await found(until=2.0), await found(since=2.0, until=3.0)) == ("cb", "a", "b")
+    assert await found(session="t", tool="Bash", who="nobody") == ""
+
+
+async def test_events_of_one_kind_are_read_newest_first_over_all_sessions_or_of_one(store: Store) -> None:
+    """Ours: by time, not by session; pages join."""
+    for session in ("s", "t"):
+        await begin(store, session, f"p-{session}")
+    for number in range(9):
+        session = "st"[number % 2]
+        told = [Finished(session=session, at=float(number), tool_use=f"u{number}"), *said("x", session=session)]
+        await store.append(Entry(session=session, events=told))
+
+    async def read(**asked: object) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        page = await store.latest(Latest(kind="tool_finished", limit=2, **asked))  # type: ignore[arg-type]
+        while page:
+            found += [(event.session, int(event.at)) for _, event in page]
+            page = await store.latest(Latest(kind="tool_finished", limit=2, before=page[-1][0], **asked))  # type: ignore[arg-type]
+        return found
+
+    assert await read() == [("st"[number % 2], number) for number in reversed(range(9))]
+    assert await read(session="t") == [("t", 7), ("t", 5), ("t", 3), ("t", 1)]
+    assert await read(since=3.0, until=5.0) == [("s", 4), ("t", 3)]
+    assert await read(session="nobody") == []
+    assert len(await store.latest(Latest(kind="said", session="s"))) == 5

@@ -36,9 +36,9 @@ def prepared(place: Place, *, worktrees: bool = False) -> Path:
     for name in ("settings.json", "settings.local.json"):
         (place.project / ".claude" / name).write_text(json.dumps({"env": {KEEP: "0"}}))
     if worktrees:
-        git = "git -c safe.directory='*' -c user.name=a -c user.email=a@b"
-        words = f"{git} init -q && {git} add sub && {git} commit -q --allow-empty -m begun"
-        subprocess.run(words, cwd=place.project, shell=True, check=True)
+        git = ["git", "-c", "safe.directory=*", "-c", "user.name=a", "-c", "user.email=a@b"]
+        for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "begun"]):
+            subprocess.run([*git, *words], cwd=place.project, check=True)
     give_away(place.project)
     return place.project
 

@@ -30,6 +30,13 @@ class Counted(Struct, kw_only=True, tag_field="kind", tag="counted"):
     at: float = 0.0
 
 
+class Finished(Struct, kw_only=True, tag_field="kind", tag="tool_finished"):
+    session: str = ""
+    seq: int = 0
+    at: float = 0.0
+    tool_use: str = ""
+
+
 def searchable(body: bytes) -> Searchable:
     said = msgspec.json.decode(body, type=Said)
     return Searchable(said.text, said.tool)

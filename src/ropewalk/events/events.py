@@ -242,6 +242,8 @@ class ToolFinished(Event, tag="tool_finished"):
     """At most four words: what came of it."""
     by: str | None = None
     """Who let it run, where the CLI says so: user_temporary, config …"""
+    why: str = ""
+    """Why the CLI let it run or refused it by itself, where it says so: rule, mode …, or a sentence."""
     images: int = 0
     """Pictures in the result; the line has them."""
 

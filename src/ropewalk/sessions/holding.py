@@ -1,7 +1,8 @@
 """Each command begins in the session's folder: what the CLI is started with so that relative names mean what was judged.
 
-Without it a ``cd`` outlives its command, within a turn up to 2.1.120 and for good on 2.1.326 (measured). A variable alone does not
-hold: settings in the project's folder overrule it, and settings named at the start overrule those. Refuses settings it can't read.
+Without it a ``cd`` outlives its command, within a turn up to 2.1.120 and for good on 2.1.326 (measured). A variable alone does
+not hold: settings in the project's folder overrule it, and settings named at the start overrule those. Refuses to guess at a
+settings file that it can't read.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ class Call(Struct):
     given: Mapping[str, Any]
     parent: str | None
     title: str = ""
+    refused: str = ""
+    """Why the CLI did not run it, in its own words."""
 
 
 class OpenBlock(Struct):
@@ -47,7 +49,8 @@ class Memory:
     """Rebuilt by feeding the same lines again."""
 
     __slots__ = (
-        "apart", "calls", "compacted", "cwd", "error", "folder", "happened", "known", "listed", "stop", "strange", "streams", "words",
+        "apart", "calls", "compacted", "cwd", "error", "folder", "happened", "known", "listed", "stop", "strange", "streams",
+        "words",
     )  # fmt: skip
 
     def __init__(self, cwd: str, known: Known) -> None:

@@ -14,6 +14,8 @@ from .translate_said import unrecognised
 from .translate_turn import mode_told
 
 Events = list[e.Event]
+WHY = 500
+"""Characters of a reason that go with the call that it is about."""
 
 
 def on_status(memory: Memory, message: s.Status) -> Events:
@@ -68,6 +70,8 @@ def on_retry(memory: Memory, message: s.ApiRetry) -> Events:
 
 def on_denied(memory: Memory, message: s.PermissionDenied) -> Events:
     words = message.decision_reason or message.message or message.decision_reason_type or ""
+    if (call := memory.calls.get(message.tool_use_id or "")) is not None:
+        call.refused = words[:WHY]  # its result says less
     text, long = cut(f"{message.tool_name} was refused by Claude Code: {words}" if words else message.tool_name)
     return [e.Noted(what="permission_denied", text=text, level="warning", cut=long, tool_use=message.tool_use_id)]
 

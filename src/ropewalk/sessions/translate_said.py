@@ -25,6 +25,8 @@ from .translate_tasks import ended_with_its_call
 LOCAL = "<local-command-"
 """How the output of a command of the CLI's own (/cost) begins, on a line that otherwise looks like the echo of a prompt."""
 
+UNSAID: tuple[str | None, bool, str] = (None, False, "")
+
 
 def on_assistant(memory: Memory, message: Assistant | Spoken) -> list[e.Event]:
     said, parent = message.message, message.parent_tool_use_id
@@ -130,7 +132,7 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
     call = memory.calls.pop(block.tool_use_id, None)
     details = message.tool_use_result
     failed = bool(block.is_error)
-    source, refused = _decided(message.tool_result_meta, block.tool_use_id)
+    source, refused, why = _decided(message.tool_result_meta, block.tool_use_id) if message.tool_result_meta else UNSAID
     text, long = cut(block.content if type(block.content) is str else block.text)
     finished = e.ToolFinished(
         tool_use=block.tool_use_id,
@@ -141,6 +143,7 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
         cut=long,
         summary=("refused" if refused else "") if failed or call is None else outcome_of(call.tool, call.given, details),
         by=source,
+        why=call.refused or why if call is not None else why,
         images=_images(block.content),
     )
     events: list[e.Event] = [finished]
@@ -154,14 +157,16 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
     return events
 
 
-def _decided(meta: list[dict[str, Any]] | None, tool_use: str) -> tuple[str | None, bool]:
-    """Who let it run, and whether it was refused; only newer CLIs say so."""
-    for one in meta or ():
+def _decided(meta: list[dict[str, Any]], tool_use: str) -> tuple[str | None, bool, str]:
+    """Who let it run, whether it was refused, and why; only newer CLIs say so."""
+    for one in meta:
         decision = one.get("permission_decision")
         if one.get("id") == tool_use and isinstance(decision, dict):
             source = decision.get("source")
-            return source if isinstance(source, str) else None, decision.get("decision") == "reject"
-    return None, False
+            why = decision.get("reason_type")
+            refused = decision.get("decision") == "reject"
+            return source if isinstance(source, str) else None, refused, why if isinstance(why, str) else ""
+    return UNSAID
 
 
 def _images(content: object) -> int:

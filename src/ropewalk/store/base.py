@@ -23,7 +23,7 @@ from typing import Literal, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import StructConfig
 
-from ropewalk.store.rows import TABLES, SessionRow, TableRow
+from ropewalk.store.rows import TABLES, SessionRow, TableRow, VerdictRow
 
 Direction = Literal["in", "out"]
 """Seen from the CLI: ``in`` is what we wrote to it, ``out`` what it said."""
@@ -259,6 +259,13 @@ class Search(Struct, kw_only=True, frozen=True):
     cursor: int = 0
 
 
+class Place(Struct, frozen=True):
+    """Where one stands in what is read newest first: two of the same moment differ by their key."""
+
+    at: float
+    key: int
+
+
 class Hit(Struct):
     """One event that matches. ``found`` is its searchable text: where the words stand in it is for the asker to mark."""
 
@@ -279,6 +286,38 @@ class SearchPage(Struct):
     cursor: int
     cut: bool
     behind: int
+
+
+class Given(Struct, kw_only=True, frozen=True):
+    """Which verdicts, newest first. ``who``, ``door``: of the answer, or of whoever made the rule that answered.
+
+    ``before``: the place of the last one of the page before.
+    """
+
+    session: str = ""
+    tool: str = ""
+    tool_use: str = ""
+    behavior: str = ""
+    kinds: tuple[str, ...] = ()
+    who: str = ""
+    door: str = ""
+    text: str = ""
+    """Looked for in what was asked, without regard to case."""
+    since: float | None = None
+    until: float | None = None
+    before: Place | None = None
+    limit: int = 100
+
+
+class Latest(Struct, kw_only=True, frozen=True):
+    """Which events of one kind, newest first. Quick for ``tool_finished``, which has an index by time; else for one session."""
+
+    kind: str
+    session: str = ""
+    since: float | None = None
+    until: float | None = None
+    before: Place | None = None
+    limit: int = 100
 
 
 class Usage(Struct):
@@ -370,6 +409,10 @@ class Views(Protocol):
 
     async def event(self, session: str, seq: int) -> StoredEvent | None: ...
 
+    async def verdicts(self, asked: Given) -> list[tuple[Place, VerdictRow]]: ...
+
+    async def latest(self, asked: Latest) -> list[tuple[Place, StoredEvent]]: ...
+
     async def lines(self, session: str, after: int = 0, dir: Direction | None = None, limit: int = 500) -> list[StoredLine]:
         """The wire of a session over all its processes, in the order of the conversation; ``after`` is a line's ``cursor``."""
 
@@ -408,8 +451,8 @@ def cleaned(text: str) -> str:
 
 
 __all__ = [
-    "TABLES", "Away", "Change", "Condition", "Direction", "Entry", "EventLike", "Health", "HealthState", "Hit", "Journal",
-    "LastLines", "Less", "Line", "More", "Plus", "Put", "Remove", "RowChange", "Search", "SearchPage", "Searchable", "Searched",
-    "SeqOf", "SessionFilter", "SessionPage", "Size", "Store", "Stored", "StoredEvent", "StoredLine", "Usage", "Value", "Views",
-    "cleaned", "put",
+    "TABLES", "Away", "Change", "Condition", "Direction", "Entry", "EventLike", "Given", "Health", "HealthState", "Hit",
+    "Journal", "LastLines", "Latest", "Less", "Line", "More", "Place", "Plus", "Put", "Remove", "RowChange", "Search",
+    "SearchPage", "Searchable", "Searched", "SeqOf", "SessionFilter", "SessionPage", "Size", "Store", "Stored", "StoredEvent",
+    "StoredLine", "Usage", "Value", "Views", "cleaned", "put",
 ]  # fmt: skip

@@ -11,7 +11,10 @@ from ropewalk.store.base import (
     Away,
     Condition,
     Direction,
+    Given,
     LastLines,
+    Latest,
+    Place,
     Search,
     Searched,
     SearchPage,
@@ -21,8 +24,8 @@ from ropewalk.store.base import (
     StoredLine,
     Usage,
 )
-from ropewalk.store.rows import TableRow
-from ropewalk.store.sqlite import reading
+from ropewalk.store.rows import TableRow, VerdictRow
+from ropewalk.store.sqlite import newest, reading
 from ropewalk.store.sqlite.searching import search
 
 P = ParamSpec("P")
@@ -70,6 +73,12 @@ class Answers(ABC):
 
     async def event(self, session: str, seq: int) -> StoredEvent | None:
         return await self._ask(reading.event, session, seq)
+
+    async def verdicts(self, asked: Given) -> list[tuple[Place, VerdictRow]]:
+        return await self._ask(newest.verdicts, asked)
+
+    async def latest(self, asked: Latest) -> list[tuple[Place, StoredEvent]]:
+        return await self._ask(newest.latest, asked)
 
     async def lines(self, session: str, after: int = 0, dir: Direction | None = None, limit: int = 500) -> list[StoredLine]:
         return await self._ask(reading.lines, session, after, dir, limit)

@@ -45,7 +45,7 @@ def _source(kind: type[TableRow]) -> str:
 
 
 @cache
-def _mapper(kind: type[Row]) -> Callable[[Sequence[Any]], Row]:
+def mapper(kind: type[Row]) -> Callable[[Sequence[Any]], Row]:
     """The one way from a row to its struct: truth values and lists are made, all else is as it stands."""
     hints = get_type_hints(kind)
     made: dict[int, Callable[[Any], Any]] = {}
@@ -71,7 +71,7 @@ def _mapper(kind: type[Row]) -> Callable[[Sequence[Any]], Row]:
 def get(connection: sqlite3.Connection, kind: type[Row], key: Sequence[str | int]) -> Row | None:
     where, values = conditions(kind.table, dict(zip(kind.key, key, strict=True)))
     found = connection.execute(f"{_source(kind)} WHERE {where}", values).fetchone()
-    return None if found is None else _mapper(kind)(found)
+    return None if found is None else mapper(kind)(found)
 
 
 def find(
@@ -84,10 +84,10 @@ def find(
     way = "DESC" if newest else "ASC"
     tie = "" if kind is SessionRow or not order else f", rowid {way}"
     sql = f"{_source(kind)} WHERE {terms} ORDER BY {by} {way}{tie} LIMIT ?"
-    return list(map(_mapper(kind), connection.execute(sql, [*values, _page(limit)])))
+    return list(map(mapper(kind), connection.execute(sql, [*values, page_of(limit)])))
 
 
-def _page(limit: int) -> int:
+def page_of(limit: int) -> int:
     return max(0, min(limit, LIMIT_MOST))
 
 
@@ -96,10 +96,10 @@ def _page(limit: int) -> int:
 
 def sessions(connection: sqlite3.Connection, asked: SessionFilter) -> SessionPage:
     terms, values = _session_terms(asked)
-    limit = max(1, _page(asked.limit))
+    limit = max(1, page_of(asked.limit))
     sql = f"SELECT no, {names(SessionRow.__struct_fields__)} FROM session_now WHERE {' AND '.join(terms) or '1'} "
     found = connection.execute(f"{sql} ORDER BY changed_at DESC, no DESC LIMIT ?", [*values, limit + 1]).fetchall()
-    row = _mapper(SessionRow)
+    row = mapper(SessionRow)
     page = [row(each[1:]) for each in found[:limit]]
     return SessionPage(page, f"{page[-1].changed_at!r}_{found[limit - 1][0]}" if len(found) > limit else "")
 
@@ -120,18 +120,18 @@ def _session_terms(asked: SessionFilter) -> tuple[list[str], list[Any]]:
         terms.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)")
         values.append(cleaned(asked.tag))
     if asked.text:
-        like = _like(asked.text)
+        pattern = like(asked.text)
         terms.append(
             " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in ("title", "cwd", "tags", "last_prompt", "id")).join("()")
         )
-        values += [f"%{like}%"] * 4 + [f"{like}%"]
+        values += [f"%{pattern}%"] * 4 + [f"{pattern}%"]
     if asked.cursor:
         terms.append("(changed_at, no) < (?, ?)")
         values += _cursor(asked.cursor)
     return terms, values
 
 
-def _like(text: str) -> str:
+def like(text: str) -> str:
     return cleaned(text).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -146,28 +146,28 @@ def _cursor(text: str) -> tuple[float, int]:
 # --- events
 
 
-def _no(connection: sqlite3.Connection, table: Literal["session", "process"], id: str) -> int | None:
+def no_of(connection: sqlite3.Connection, table: Literal["session", "process"], id: str) -> int | None:
     found = connection.execute(f"SELECT no FROM {table} WHERE id = ?", (bound(id),)).fetchone()
     return None if found is None else int(found[0])
 
 
 def events(connection: sqlite3.Connection, session: str, after: int, limit: int, kinds: Sequence[str]) -> list[tuple[int, bytes]]:
-    if (no := _no(connection, "session", session)) is None or after >= SEQ_MOST:
+    if (no := no_of(connection, "session", session)) is None or after >= SEQ_MOST:
         return []
     terms, values = _kinds(kinds)
     sql = f"SELECT id, crc, body FROM event WHERE id > ? AND id <= ? {terms} ORDER BY id LIMIT ?"
-    return _bodies(connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, _page(limit)]))
+    return _bodies(connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, page_of(limit)]))
 
 
 def last_events(
     connection: sqlite3.Connection, session: str, limit: int, before: int | None, kinds: Sequence[str]
 ) -> list[tuple[int, bytes]]:
-    if (no := _no(connection, "session", session)) is None:
+    if (no := no_of(connection, "session", session)) is None:
         return []
     terms, values = _kinds(kinds)
     end = event_ids(no)[1] + 1 if before is None else event_id(no, before)
     sql = f"SELECT id, crc, body FROM event WHERE id > ? AND id < ? {terms} ORDER BY id DESC LIMIT ?"
-    return _bodies(connection.execute(sql, [event_ids(no)[0], end, *values, _page(limit)]))[::-1]
+    return _bodies(connection.execute(sql, [event_ids(no)[0], end, *values, page_of(limit)]))[::-1]
 
 
 def _kinds(kinds: Sequence[str]) -> tuple[str, list[Any]]:
@@ -188,7 +188,7 @@ def _bodies(rows: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
 
 
 def event(connection: sqlite3.Connection, session: str, seq: int) -> StoredEvent | None:
-    if (no := _no(connection, "session", session)) is None:
+    if (no := no_of(connection, "session", session)) is None:
         return None
     sql = (
         "SELECT kind, event.at, body, process.id, line_no FROM event LEFT JOIN process ON process.no = process WHERE event.id = ?"
@@ -223,7 +223,7 @@ def lines(connection: sqlite3.Connection, session: str, after: int, dir: Directi
 def _lines_of(connection: sqlite3.Connection, process: int, after: int, dir: Direction | None, limit: int) -> list[StoredLine]:
     way = {"out": "AND line.id & 16383 = 0", "in": "AND line.id & 16383 > 0", None: ""}[dir]
     sql = f"{_LINE} WHERE process.no = ? AND line.id > ? AND line.id <= ? {way} ORDER BY line.id LIMIT ?"
-    found = connection.execute(sql, (process, bound(after), line_ids(process)[1], _page(limit)))
+    found = connection.execute(sql, (process, bound(after), line_ids(process)[1], page_of(limit)))
     page, held = [], 0
     for row in found:
         page.append(_line(row))
@@ -235,12 +235,12 @@ def _lines_of(connection: sqlite3.Connection, process: int, after: int, dir: Dir
 
 def lines_of(connection: sqlite3.Connection, process: str, after: int, limit: int) -> list[StoredLine]:
     """Of one process, both directions, after a cursor."""
-    no = _no(connection, "process", process)
+    no = no_of(connection, "process", process)
     return [] if no is None else _lines_of(connection, no, max(after, line_ids(no)[0] - 1), None, limit)
 
 
 def line(connection: sqlite3.Connection, process: str, n: int, dir: Direction) -> StoredLine | None:
-    if (no := _no(connection, "process", process)) is None:
+    if (no := no_of(connection, "process", process)) is None:
         return None
     if dir == "out":
         found = connection.execute(f"{_LINE} WHERE process.no = ? AND line.id = ?", (no, line_id(no, n, 0))).fetchone()
@@ -251,7 +251,7 @@ def line(connection: sqlite3.Connection, process: str, n: int, dir: Direction) -
 
 
 def last_lines(connection: sqlite3.Connection, process: str) -> LastLines:
-    if (no := _no(connection, "process", process)) is None:
+    if (no := no_of(connection, "process", process)) is None:
         return LastLines(0, 0)
     sql = "SELECT n FROM line WHERE id BETWEEN ? AND ? AND id & 16383 {} ORDER BY id DESC LIMIT 1"
     last = [connection.execute(sql.format(way), line_ids(no)).fetchone() for way in ("= 0", "> 0")]
@@ -279,8 +279,8 @@ def away(connection: sqlite3.Connection, after: float, limit: int) -> list[Away]
     sql = (
         f"SELECT no, {names(SessionRow.__struct_fields__)} FROM session_now WHERE changed_at > ? ORDER BY changed_at DESC LIMIT ?"
     )
-    changed = connection.execute(sql, (after, _page(limit))).fetchall()
-    return [_away(connection, row[0], _mapper(SessionRow)(row[1:]), after) for row in changed]
+    changed = connection.execute(sql, (after, page_of(limit))).fetchall()
+    return [_away(connection, row[0], mapper(SessionRow)(row[1:]), after) for row in changed]
 
 
 def _away(connection: sqlite3.Connection, no: int, session: SessionRow, after: float) -> Away:
