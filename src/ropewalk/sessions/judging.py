@@ -90,6 +90,9 @@ class Judging:
         rules, subject = self._session.world.rules, await self.subject(request)
         before: dict[str, Any] | None = None
         while self._waits(wire, request):  # else it was withdrawn, or its process is gone
+            if subject is None and isinstance(request.request, HookCallback):
+                self.say(wire, request, Reply({}), [], [])  # of no tool call: it goes its way
+                return None
             if subject is None:
                 return self._session.desk.ask(request, None, None)
             verdict, version = self._verdict(wire, request, subject), rules.version
