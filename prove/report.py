@@ -32,6 +32,7 @@ PROMISES = {
     "G19": ("a full disk is said within 5 s; prompts are refused, denials go through, nothing told is lost; it recovers",
             "fills", "full disks"),
     "G21": ("whatever bytes a CLI says, the session lives and the bytes are kept", "odd lines", "odd lines"),
+    "G22": ("rules: a command that they allow runs, in real bash, nothing but what they allow", "commands", "commands"),
     "G23": ("strangers change nothing and cost little", "strangers", "connections"),
     "G24": ("after kill -9 with 1,000 sessions and 1,000,000 events the hub serves within 3 s", "starts with much", "starts"),
 }  # fmt: skip
@@ -45,7 +46,7 @@ INVARIANTS = {
 
 NOTED = (
     "refused", "salvaged", "taken back, said and salvaged", "beyond salvage", "said to be damaged", "denials on a full disk",
-    "lines dropped and named", "cut", "G13 over 100 ms", "left out",
+    "lines dropped and named", "cut", "G13 over 100 ms", "understood", "allowed by rules", "left out",
 )  # fmt: skip
 """Counts that are told with a blow: no failures, but good to know. ``cut``: lines of a killed runner's last moment."""
 

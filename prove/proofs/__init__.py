@@ -12,9 +12,10 @@ from .doors import DOORS
 from .kills import KILLS
 from .once import ONCE
 from .pauses import PAUSES
+from .rules import RULES
 from .wire import WIRE
 
-ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS, *ONCE, *AROUND]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS, *ONCE, *AROUND, *RULES]
 INSIDE = {**DISKS_INSIDE, **AROUND_INSIDE}
 
 __all__ = ["ALL", "INSIDE"]

@@ -90,7 +90,7 @@ def name_of(path: str, folder: str, context: Context) -> Name:
         )
     if path.startswith("~") and not (context.home and path[1:2] in ("", "/")):
         return Name(path, given, None, f"whose folder {path.partition('/')[0]} is was not looked up")
-    if _OF_A_PROCESS.match(given):
+    if given.startswith("/proc/") and _OF_A_PROCESS.match(given):
         return Name(path, given, None, OF_A_PROCESS)
     if context.resolved is None:
         return Name(path, given, given)

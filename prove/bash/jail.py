@@ -76,7 +76,7 @@ class NoJail(Exception):
 def ran(commands: Iterable[str]) -> list[Ran]:
     """Every command in one jail, one after the other. Raises NoJail."""
     lines = "".join(json.dumps(command) + "\n" for command in commands)
-    inside = [sys.executable, "-m", "tests.permissions.jail"]
+    inside = [sys.executable, "-m", "prove.bash.jail"]
     done = subprocess.run([*_unshare(), *inside], input=lines, capture_output=True, text=True, check=False, env=_environment())
     if done.returncode:
         raise NoJail(f"no jail for bash on this machine: {done.stderr.strip()[-300:]}")
