@@ -215,11 +215,21 @@ def _whole_input(request: ControlRequest) -> Raw | dict[str, Any]:
             found = None
         if found is not None:
             own = found.input if isinstance(asked, CanUseTool) else found.requested_schema or found.payload or found.input
-            return own if bytes(own)[:1] == b"{" else {"value": own}
+            if _can_be_read(own):
+                return own if bytes(own)[:1] == b"{" else {"value": own}
     kept = harmless(asked.input) if isinstance(asked, CanUseTool) else {}
     if not kept and request.input_raw:
         return {"unread": request.input_raw.decode("utf-8", "replace")}
     return kept if isinstance(kept, dict) else {}
+
+
+def _can_be_read(own: Raw) -> bool:
+    """By every reader of JSON: numbers beyond all bounds are legal, and refused by most."""
+    try:
+        msgspec.json.decode(own)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _scrub(view: QuestionView) -> None:

@@ -55,7 +55,7 @@ def whole(text: str) -> str:
 def harmless(value: Any, depth: int = DEEPEST) -> Any:
     """``value`` with whole characters only, and None for what lies too deep."""
     if isinstance(value, str):
-        return whole(value)
+        return whole(str(value))  # a number that no float can hold is a kind of text: it becomes one
     if isinstance(value, Mapping):
         return {whole(str(key)): harmless(entry, depth - 1) for key, entry in value.items()} if depth else None
     if isinstance(value, list | tuple):

@@ -204,7 +204,8 @@ class Judging:
                     return
                 verdict = self._verdict(wire, request, subject)  # a rule may have come meanwhile
                 found = decide(there, self._session.world.rules.book, moved.context)
-                subject, verdict = (moved, found) if verdict.behavior != "deny" == found.behavior else (subject, verdict)
+                if found.behavior == "deny" and verdict.behavior != "deny":
+                    subject, verdict = moved, found
         self._tell_hook(wire, request, subject, verdict)
 
     def recalled(self, request: ControlRequest) -> None:

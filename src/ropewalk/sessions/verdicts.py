@@ -39,11 +39,11 @@ class KeptContext(Struct, omit_defaults=True):
 
 
 def hash_of(tool: str, given: Mapping[str, Any] | msgspec.Raw) -> str:
-    """Of what is shown of a request: tool and whole input."""
+    """Of what is shown of a request: tool and whole input; its own bytes, where numbers or depths are beyond our reader."""
     try:
         whole = msgspec.json.decode(given) if isinstance(given, msgspec.Raw) else given
         told = msgspec.json.encode([tool, whole], order="sorted")
-    except (msgspec.MsgspecError, RecursionError, UnicodeError, OverflowError):  # numbers and depths that our reader refuses
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, OverflowError, TypeError):
         told = repr((tool, bytes(given) if isinstance(given, msgspec.Raw) else given)).encode("utf-8", "backslashreplace")
     return hashlib.sha256(told).hexdigest()[:32]
 
