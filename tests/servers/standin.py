@@ -256,6 +256,21 @@ class StandIn:
     async def suggested_rules(self, who: Principal) -> list[v.Suggestion]:
         return []
 
+    # -- the audit
+
+    async def audit(self, who: Principal, asked: c.AuditFilter, *, limit: int = 100, cursor: str | None = None) -> v.Page:
+        return v.Page(items=[_verdict()])
+
+    async def export_audit(self, who: Principal, asked: c.AuditFilter, form: str) -> tuple[str, str, AsyncIterator[bytes]]:
+        return f"audit.{form}", "text/html", _pieces(b"<script>", b"alert(1)</script>")
+
+    async def verdict(self, who: Principal, verdict: str) -> v.Why:
+        return v.Why(verdict=_verdict(), words="allowed by Mia")
+
+    async def why(self, who: Principal, session: str, *, tool_use: str | None = None, seq: int | None = None) -> v.Why:
+        self._session(session)
+        return v.Why(verdict=_verdict(), words="allowed by Mia")
+
     # -- views
 
     async def sessions(self, who: Principal, **asked: Any) -> v.Page:
@@ -358,3 +373,7 @@ class StandIn:
 async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
+
+
+def _verdict() -> v.VerdictView:
+    return v.VerdictView(id="v", at=1.0, session="s-one", behavior="allow", because_kind="person", because="Mia on the page")

@@ -15,6 +15,8 @@ Id = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9._:-
 ClientId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto"]
 When = Literal["next", "now", "instead"]
+Kind = Literal["rule", "grant", "person", "policy", "mode", "cli", "built_in"]
+"""What a verdict rests on; ``cli``: Claude Code decided by itself."""
 Text = Annotated[str, Meta(max_length=16 * 1024 * 1024)]
 
 
@@ -287,3 +289,23 @@ class NewToken(Command):
 class SignIn(Struct, forbid_unknown_fields=True):
     code: Annotated[str, Meta(min_length=1, max_length=200)]
     device: Line = ""
+
+
+class AuditFilter(Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """Which verdicts. ``who`` and ``door``: of the answer, or of whoever made the rule that answered."""
+
+    session: str | None = None
+    tool: str | None = None
+    tool_use: str | None = None
+    behavior: Literal["allow", "deny"] | None = None
+    because: Kind | None = None
+    who: str | None = None
+    door: str | None = None
+    text: str | None = None
+    """Stands in what was asked, without regard to case."""
+    since: float | None = None
+    until: float | None = None
+    wildcard: bool = False
+    """Only what a rule with a star answered."""
+    outside: bool = False
+    """Only what names a file outside of the session's folder."""

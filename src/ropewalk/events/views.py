@@ -277,6 +277,22 @@ class VerdictView(Struct, kw_only=True):
     delivered: bool | None = None
 
 
+class Why(Struct, kw_only=True):
+    """One verdict with all that led to it: the answer to "why did this run?"."""
+
+    verdict: VerdictView
+    words: str
+    """The answer in one sentence."""
+    rule: RuleView | None = None
+    """As it stands now, where a rule or a grant decided."""
+    others: int = 0
+    """Calls besides this one that the same rule had a say in."""
+    mode: str = ""
+    """The CLI's permission mode at that time, where it is known."""
+    ends_it: str = ""
+    """The command that takes back what let it run."""
+
+
 class Partial(Struct):
     """A block that is being said."""
 
@@ -413,4 +429,4 @@ class Problem(Struct, kw_only=True, omit_defaults=True):
 
 
 __all__ = ["Fate", "Health", "Hit", "Me", "Page", "Part", "Partial", "Problem", "PromptView", "QuestionView", "Receipt",
-           "RunnerView", "SessionView", "Snapshot", "Summary", "TokenView", "UsageRow", "group_of"]  # fmt: skip
+           "RunnerView", "SessionView", "Snapshot", "Summary", "TokenView", "UsageRow", "Why", "group_of"]  # fmt: skip

@@ -111,6 +111,17 @@ class HubCalls(Protocol):
         """One request by the saved rules or by others; or one rule over what was asked before."""
 
     async def suggested_rules(self, who: Principal) -> list[v.Suggestion]: ...
+    async def audit(self, who: Principal, asked: c.AuditFilter, *, limit: int = 100, cursor: str | None = None) -> v.Page:
+        """Verdicts newest first, those that Claude Code gave itself among them. A page may hold fewer than ``limit``, even none,
+        and have a ``next``: what a filter passes over is bounded for each call."""
+
+    async def export_audit(self, who: Principal, asked: c.AuditFilter, form: str) -> tuple[str, str, AsyncIterator[bytes]]:
+        """(file name, content type, its pieces); every row. ``form``: csv or jsonl."""
+
+    async def verdict(self, who: Principal, verdict: str) -> v.Why: ...
+    async def why(self, who: Principal, session: str, *, tool_use: str | None = None, seq: int | None = None) -> v.Why:
+        """Why a tool call ran or did not; without either, the last one. ``NotFound`` also where nobody has decided yet."""
+
     async def commands(self, who: Principal, session: str) -> list[dict[str, Any]]:
         """Slash commands of this session, as its CLI listed them."""
 

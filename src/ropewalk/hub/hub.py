@@ -14,6 +14,7 @@ from ..sessions.world import World
 from ..store.base import Change, Condition, Entry, Health, More, Stored, put
 from ..store.rows import TokenRow
 from ..transports.runner import ProcessReport
+from .auditing import Auditing
 from .calls import Listener, Subscription
 from .claude import Claude
 from .feed import LISTED, Feed
@@ -53,7 +54,7 @@ class Telling:
         return self._feed.heard(session)
 
 
-class Hub(Verbs):
+class Hub(Verbs, Auditing):
     """Use it as a context: entered, it has taken over what an earlier life left; left, nothing of it runs on here."""
 
     def __init__(self, world: World, roster: Roster, feed: Feed, claude: Claude) -> None:

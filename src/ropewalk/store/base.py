@@ -17,7 +17,7 @@ is *not known* to be stored: after a kill in that moment it may be found; repeat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -410,6 +410,9 @@ class Views(Protocol):
     async def event(self, session: str, seq: int) -> StoredEvent | None: ...
 
     async def verdicts(self, asked: Given) -> list[tuple[Place, VerdictRow]]: ...
+
+    async def judged(self, calls: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Of these calls, as (session, tool_use), those that a verdict is about."""
 
     async def latest(self, asked: Latest) -> list[tuple[Place, StoredEvent]]: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from ropewalk.store.base import (
@@ -76,6 +76,9 @@ class Answers(ABC):
 
     async def verdicts(self, asked: Given) -> list[tuple[Place, VerdictRow]]:
         return await self._ask(newest.verdicts, asked)
+
+    async def judged(self, calls: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        return await self._ask(newest.judged, set(calls))
 
     async def latest(self, asked: Latest) -> list[tuple[Place, StoredEvent]]:
         return await self._ask(newest.latest, asked)

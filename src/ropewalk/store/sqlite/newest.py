@@ -1,5 +1,7 @@
-"""What is read newest first over all sessions: verdicts, and events of one kind. Refuses to count or to skip: a page goes on from
-the place of the last one, whatever was added meanwhile."""
+"""What is read newest first over all sessions: verdicts, and events of one kind.
+
+Refuses to count or to skip: a page goes on from the place of the last one, whatever was added meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from ropewalk.store.sqlite.reading import PAGE_BYTES, like, mapper, no_of, page_
 from ropewalk.store.sqlite.sickness import Damaged
 from ropewalk.store.sqlite.statements import conditions, names
 
+MOST_AT_ONCE = 500
 _OF_RULE = "because_id IN (SELECT id FROM rule WHERE rule.{0} = ?)"
 
 
@@ -33,6 +36,16 @@ def verdicts(connection: sqlite3.Connection, asked: Given) -> list[tuple[Place, 
     row = mapper(VerdictRow)
     found = ((each[0], row(each[1:])) for each in connection.execute(sql, [*values, page_of(asked.limit)]))
     return [(Place(one.at, key), one) for key, one in found]
+
+
+def judged(connection: sqlite3.Connection, calls: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    wanted = list({call for _, call in calls})
+    found: set[tuple[str, str]] = set()
+    for at in range(0, len(wanted), MOST_AT_ONCE):
+        some = wanted[at : at + MOST_AT_ONCE]
+        sql = f"SELECT session, tool_use FROM verdict WHERE tool_use IN ({', '.join('?' * len(some))})"
+        found |= calls.intersection(connection.execute(sql, list(map(cleaned, some))))
+    return found
 
 
 def latest(connection: sqlite3.Connection, asked: Latest) -> list[tuple[Place, StoredEvent]]:

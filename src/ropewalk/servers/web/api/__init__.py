@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .audit import AUDIT
 from .devices import DEVICES
 from .page import PAGE
 from .prompts import PROMPTS
@@ -12,4 +13,4 @@ from .sessions import SESSIONS
 from .steering import STEERING
 from .watching import WATCHING
 
-HANDLERS = [*SESSIONS, *WATCHING, *PROMPTS, *STEERING, *QUESTIONS, *RULES, *REPORTS, *DEVICES, *PAGE]
+HANDLERS = [*SESSIONS, *WATCHING, *PROMPTS, *STEERING, *QUESTIONS, *RULES, *AUDIT, *REPORTS, *DEVICES, *PAGE]
