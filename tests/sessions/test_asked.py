@@ -88,7 +88,12 @@ def test_a_plan_is_shown_with_its_file_its_steps_and_its_wishes() -> None:
     wishes = [{"tool": "Bash", "prompt": "run the tests"}]
     shown = view("ExitPlanMode", {**PLAN, "allowedPrompts": wishes})
     assert shown.asks == "plan" and shown.only_people
-    assert shown.plan == {"text": PLAN["plan"], "file": PLAN["planFilePath"], "requested": wishes, "steps": 2}
+    assert shown.plan == {
+        "text": PLAN["plan"],
+        "file": PLAN["planFilePath"],
+        "requested": [{**wishes[0], "rule": None}],
+        "steps": 2,
+    }
     assert view("ExitPlanMode", {}).plan == {"text": None, "file": None, "requested": [], "steps": 0}
     assert [steps_of(text) for text in ("1) a\n2) b", "- a\n- b\n- c", "# P\n## a\n## b", "words")] == [2, 3, 2, 0]
 

@@ -198,6 +198,14 @@ class Remember(Struct, forbid_unknown_fields=True, kw_only=True):
     """Until this turn ends."""
 
 
+class AllowedPrompt(Struct, forbid_unknown_fields=True, kw_only=True):
+    """One thing that a plan wishes to be allowed, ticked by a person; ``rule`` where words must become one."""
+
+    tool: Word
+    prompt: Annotated[str, Meta(max_length=4096)] = ""
+    rule: RuleText | None = None
+
+
 class Answer(Command):
     behavior: Literal["allow", "deny"]
     updated_input: dict[str, Any] | None = None
@@ -210,6 +218,15 @@ class Answer(Command):
     answers: dict[str, str] | None = None
     """To a choice: exact question text → answer."""
     notes: dict[str, str] | None = None
+    mode: Mode | None = None
+    """In which a plan is carried out (fresh, keep_edits); acceptEdits by default. bypassPermissions needs ``for_seconds``."""
+    for_seconds: Annotated[float, Meta(gt=0, le=86400)] | None = None
+    allowed_prompts: Annotated[list[AllowedPrompt], Meta(max_length=50)] = field(default_factory=list)
+    """Of a plan's ``requested``, those that are granted: rules of ours for this session."""
+    content: list[dict[str, Any]] | None = None
+    """Pictures that go with the words to a plan that is sent back (revise), as content blocks."""
+    compact: bool = False
+    """After a plan that is carried out in the same talk (keep_edits, keep_ask): ``/compact`` when its turn has ended."""
 
 
 class NewRule(Command):

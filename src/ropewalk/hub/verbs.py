@@ -9,10 +9,16 @@ from ..events import commands as c
 from ..events import events as e
 from ..events import views as v
 from ..events.commands import Principal
+from ..sessions.bypass import MODE
 from ..sessions.desk import refusal
+from ..sessions.kept import Bypass
+from ..sessions.launching import check_options
+from ..sessions.session import Session
+from ..sessions.waking import wake_with
 from ..store.base import Entry, cleaned, put
 from ..store.rows import QuestionRow, SeenRow
 from .driving import Driving
+from .making import bypass_for
 from .once import Row
 from .prompting import Prompting
 from .reading import allow
@@ -50,18 +56,30 @@ class Verbs(Prompting, Driving, Ruling):
         if asked is None:
             raise NotFound(f"no question {question[:40]!r} here; `ropewalk inbox` lists the open ones")
         awake = await self.roster.get(asked.session)
+        bypass = self._bypass_with_plan(who, command, awake)
 
         async def do(kept: Row) -> v.QuestionView:
+            if asked.kind == "plan" and asked.state == "lost":
+                await wake_with(awake, who, question, command, kept({"question": question}), bypass)
+                return await self.question(who, question)
             if asked.state != "open" and question not in awake.desk.open:
                 raise refusal(asked)
             try:
-                await awake.desk.answer(who, question, command, kept({"question": question}))
+                await awake.desk.answer(who, question, command, kept({"question": question}), bypass)
             except NotFound:
                 closed = await self.store.get(QuestionRow, question)
                 raise refusal(closed or asked) from None
             return await self.question(who, question)
 
         return await self.once.made(who, "answer", question, command, do, lambda ref: self.question(who, ref["question"]))
+
+    def _bypass_with_plan(self, who: Principal, command: c.Answer, awake: Session) -> Bypass | None:
+        """Chosen by name with a plan; when it ends, edits are accepted, as that choice means without it."""
+        if command.mode != MODE or command.plan is None:
+            return None
+        allow(who, "admin")
+        check_options(awake.options, command.mode, self.roster.world.config)
+        return bypass_for(command.for_seconds, "acceptEdits", who, self.roster.world.config)
 
     # -- what a person has seen
 

@@ -18,7 +18,9 @@ from ..protocol.control import CanUseTool, ControlRequest, Elicitation, RequestU
 from ..protocol.hearing import subtype_of
 from .clean import harmless, is_clean
 from .figures import count
-from .replies import Fresh, answer_from
+from .plan_replies import Fresh
+from .plans import Found, rule_for, ways
+from .replies import answer_from
 from .tools import EDITS, READS, does, file_of, title_of, tool_label
 
 LINE = 300
@@ -145,12 +147,25 @@ def _verb(name: str, exists: bool | None) -> str:
 
 
 def plan_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """``text`` None: Claude gave none. ``requested``: what it wishes to be allowed; going on grants none of it."""
+    """``text`` None: Claude gave none. ``requested``: what it wishes to be allowed; what is not ticked is not granted.
+
+    ``rule`` None in there: mere words, for which a person must give the rule.
+    """
     text, file = _plan_text(given), given.get("planFilePath")
     wishes = given.get("allowedPrompts")
-    requested = [one for one in wishes if isinstance(one, dict)] if isinstance(wishes, list) else []
+    requested = [{**one, "rule": rule_for(one)} for one in wishes if isinstance(one, dict)] if isinstance(wishes, list) else []
     file = file if isinstance(file, str) else None
     return {"text": text, "file": file, "requested": requested, "steps": steps_of(text or "")}
+
+
+def show_plan(view: QuestionView, found: Found | None, *, bypass: bool) -> None:
+    """What the question itself lacks: the text from the plan's file, and how the plan can be answered here."""
+    if view.plan is None:
+        return
+    view.plan["ways"] = ways(bypass)
+    if found is not None:
+        view.plan |= {"text": found.text, "file": found.file, "steps": steps_of(found.text or ""), "why": found.why}
+        view.line = _line(line_of(view.tool, {"plan": found.text}, view.cwd))
 
 
 def _plan_text(given: Mapping[str, Any]) -> str | None:
@@ -261,4 +276,4 @@ def _line(text: str) -> str:
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
-__all__ = ["Fresh", "answer_from", "kind_of", "line_of", "plan_of", "question_view", "steps_of", "title_words"]
+__all__ = ["Fresh", "answer_from", "kind_of", "line_of", "plan_of", "question_view", "show_plan", "steps_of", "title_words"]

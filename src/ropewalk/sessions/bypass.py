@@ -26,9 +26,9 @@ ENDED_WITHIN = 10.0
 def confirmed(session: Session) -> None:
     """The CLI runs in it now: its time begins."""
     given = session.bypass
-    if given is not None and given.until is None:
+    if given is not None and given.until is None and not session.begun.afresh:
         until = session.world.clock() + given.seconds
-        session.post([], [keep(session, msgspec.structs.replace(given, until=until))])
+        session.post([], [keep(session, msgspec.structs.replace(given, until=until, awaited=False))])
 
 
 async def begin(session: Session, given: Bypass) -> None:
@@ -53,18 +53,19 @@ async def begin(session: Session, given: Bypass) -> None:
 
 
 def kept(session: Session, given: Bypass | None) -> RowChange:
-    return session.change(options=msgspec.json.encode(Kept(session.options, session.begun, given)))
+    """What the row holds with it, once that is stored."""
+    return session.change(options=msgspec.json.encode(Kept(session.options, session.begun, given, session.outline)))
 
 
 def keep(session: Session, given: Bypass | None) -> RowChange:
     session.bypass = given
-    return kept(session, given)
+    return session.keeps()
 
 
 def over(session: Session, why: str, events: list[e.Event]) -> list[RowChange]:
     """It ends: the mode before it holds again for whatever comes."""
     given = session.bypass
-    if given is None:
+    if given is None or given.awaited:
         return []
     session.known.mode = given.before
     events.append(e.ModeChanged(mode=given.before, by=why))

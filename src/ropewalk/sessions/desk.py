@@ -6,7 +6,8 @@ Each change is an event and a row together. Refuses a second answer, and an answ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,10 +23,12 @@ from ..protocol.answers import Allow, Answer, Deny, Refusal, Reply
 from ..protocol.control import CanUseTool, ControlRequest
 from ..store.base import Change, RowChange, Value, put
 from ..store.rows import QuestionRow, RuleRow, VerdictRow
-from .asked import Fresh, answer_from, question_view
+from .asked import Fresh, answer_from, question_view, show_plan
 from .clean import harmless
 from .granting import granted, judged
-from .kept import Begun, Kept
+from .kept import Bypass
+from .onward import Onward, may_bypass, onward
+from .plans import Found
 from .policies import deadline, run_instead
 from .verdicts import Subject, hash_of, kept_context
 from .wire import Wire, key_of
@@ -71,8 +74,9 @@ class Desk:
         return question in self.open and question not in self._answering
 
     def ask(
-        self, request: ControlRequest, subject: Subject | None, verdict: Verdict | None, before: dict[str, Any] | None = None
-    ) -> None:
+        self, request: ControlRequest, subject: Subject | None, verdict: Verdict | None, before: dict[str, Any] | None = None,
+        plan: Found | None = None,
+    ) -> None:  # fmt: skip
         """People are asked. ``subject`` None: no tool call, or one that nobody could judge."""
         session, world = self._session, self._session.world
         assert session.wire is not None
@@ -83,6 +87,7 @@ class Desk:
             origin=session.wire.translator.agent_words(agent), session_title=session.row.title,
             exists=before.get("exists") if before else None,
         )  # fmt: skip
+        show_plan(view, plan, bypass=may_bypass(session))
         view.before, view.hash, view.policy_deadline = before, hash_of(view.tool, view.input), deadline(world, now)
         if subject is not None and verdict is not None:
             judged(view, subject, verdict, world.rules.book)
@@ -179,7 +184,9 @@ class Desk:
 
     # -- people
 
-    async def answer(self, who: Principal, question: str, command: c.Answer, rows: Iterable[RowChange] = ()) -> QuestionRow:
+    async def answer(
+        self, who: Principal, question: str, command: c.Answer, rows: Iterable[RowChange] = (), bypass: Bypass | None = None
+    ) -> QuestionRow:
         """One verdict: stored, then said to the CLI. Raises ``AlreadyAnswered`` for the second."""
         self._still_open(question)
         await self._session.life.found()
@@ -192,24 +199,35 @@ class Desk:
         view = view_of(row)
         if command.shown is not None and command.shown != view.hash:
             raise Conflict("this is not what was shown: look at the question again, then answer", code="not_as_shown")
-        verdict = answer_from(view, command, wire.connection.version, given)
+        reply = answer_from(view, command, wire.connection.version, given)
         if command.remember is not None:
             await self._session.judging.known(row)
             self._same_as_before(question, wire)
-        granted = self._granted(who, row, view, command)
-        said = verdict.deny if isinstance(verdict, Fresh) else verdict
-        self._answering[question] = who
+        if isinstance(reply, Fresh) or view.asks == "plan":
+            way = onward(self._session, who, view, command, reply, bypass)
+        else:
+            way = Onward(reply, granted=self._granted(who, row, view, command))
         try:
-            if isinstance(verdict, Fresh):
-                await self._begin_afresh(row, request, who, command, verdict, rows)
-            else:
-                rows = [*rows, *(put(one) for one in granted)]
-                await self._give(row, request, who, command, said, rows, granted=granted)
-        finally:
-            self._answering.pop(question, None)
-        for one in granted:
+            with self.held(who, question):
+                await self._give(row, request, who, command, way, rows)
+        except BaseException:
+            way.undo()
+            raise
+        way.then()
+        for one in way.granted:
             self._session.world.rules.put(one)
         return row
+
+    @contextlib.contextmanager
+    def held(self, who: Principal, question: str) -> Iterator[None]:
+        """Nobody else answers it inside the block. Raises ``AlreadyAnswered``."""
+        if first := self._answering.get(question):
+            raise AlreadyAnswered(f"already being answered by {first.name} on {first.door}", by=first.name, door=first.door)
+        self._answering[question] = who
+        try:
+            yield
+        finally:
+            self._answering.pop(question, None)
 
     def _granted(self, who: Principal, row: QuestionRow, view: QuestionView, command: c.Answer) -> list[RuleRow]:
         """The rules that are made with this answer. Raises ``UsageError`` or ``Conflict`` for what was not shown."""
@@ -220,42 +238,18 @@ class Desk:
             raise Conflict("what this is about can't be told any more: allow it once", code="once_only")
         return granted(self._session, who, view, subject, command.remember)
 
-    async def _begin_afresh(
-        self,
-        row: QuestionRow,
-        request: ControlRequest,
-        who: Principal,
-        command: c.Answer,
-        fresh: Fresh,
-        rows: Iterable[RowChange],
-    ) -> None:
-        """The talk is forgotten, the plan is kept. Answer, plan and the new state are stored as one: whatever is killed then,
-        the process is ended and a new conversation begins with the plan, accepting edits."""
-        session = self._session
-        prompt, queued, changes = session.prompts.made(who, c.Prompt(text=fresh.prompt, when="instead"))
-        begun = Begun(afresh=True)
-        kept = session.change(options=msgspec.json.encode(Kept(session.options, begun, session.bypass)), mode="acceptEdits")
-        await self._give(row, request, who, command, fresh.deny, [*changes, kept, *rows], [queued])
-        session.begun = begun
-        session.known.mode = "acceptEdits"
-        session.queue.add(prompt)
-        session.life.wanted_again()
-        session.life.begin_afresh()
-
     async def _give(
         self,
         row: QuestionRow,
         request: ControlRequest,
         who: Principal,
         command: c.Answer,
-        said: Answer,
+        way: Onward,
         rows: Iterable[RowChange],
-        events: Iterable[e.Event] = (),
-        granted: Sequence[RuleRow] = (),
     ) -> None:
         session, wire = self._session, self._session.wire
         assert wire is not None
-        said, ran = self._as_run(request, said)
+        said, ran = self._as_run(request, way.said)
         wire.flush()
         try:
             wire.connection.answer(row.request_id, said)
@@ -264,7 +258,9 @@ class Desk:
         data = wire.take()
         now = session.world.clock()
         verdict = verdict_of(command, said)
-        audit = self._audit(row, request, who, command, verdict, ran, now)
+        if session.outline.holds(now):
+            verdict["held_until"] = session.outline.until
+        audit = self.audit(row, who, command, verdict, ran, now)
         changed: dict[str, Value] = {
             "state": "answered",
             "closed_at": now,
@@ -276,9 +272,15 @@ class Desk:
             question=row.id, fate="answered", behavior=command.behavior, by=who.name, door=who.door,
             message=(command.message or "")[: e.TEXT_LIMIT], edited=command.updated_input is not None,
             interrupt=command.interrupt, because=f"{who.name} on {who.door}", because_kind="person",
-            rules=[one.text for one in granted], tool_use=audit.tool_use, verdict=audit.id,
+            rules=[one.text for one in way.granted], tool_use=audit.tool_use, verdict=audit.id,
         )  # fmt: skip
-        changes = [Change("question", {"id": row.id}, changed, {"state": "open"}), put(audit), *rows]
+        changes = [
+            Change("question", {"id": row.id}, changed, {"state": "open"}),
+            put(audit),
+            *way.rows,
+            *(put(one) for one in way.granted),
+            *rows,
+        ]
         line = wire.line_said(data)
         key = key_of(data, line.n)
         del self.open[row.id]
@@ -287,18 +289,27 @@ class Desk:
         safe = command.behavior == "deny"
         try:
             if safe and not session.world.store.health.well:
-                session.post([event, *events], changes, lines=[line])  # a denial is harmless: said even while the disk is sick
+                session.post(
+                    [event, *way.events], changes, lines=[line]
+                )  # a denial is harmless: said even while the disk is sick
             else:
-                await session.wish([event, *events], changes, lines=[line])
+                await session.wish([event, *way.events], changes, lines=[line])
         except Exception:  # nothing of it was kept, so nothing of it was said
             self._open_again(row, request, wire, key, line.n)
             raise
         for name, value in changed.items():
             setattr(row, name, value)
         session.judging.subjects.pop(row.id, None)
-        wire.write(key, data)
+        self._say(wire, key, data, way)
         session.life.answered()
         session.settle()
+
+    def _say(self, wire: Wire, key: str, data: bytes, way: Onward) -> None:
+        if way.first is None:
+            wire.write(key, data)
+        else:  # what it does is written when it is stored; an entry behind that keeps the order
+            way.first()
+            self._session.post([], then=lambda _: wire.write(key, data))
 
     def _open_again(self, row: QuestionRow, request: ControlRequest, wire: Wire, key: str, said: int) -> None:
         self._undelivered.pop(key, None)
@@ -325,8 +336,8 @@ class Desk:
         instead = run_instead(Request(asked.tool_name, given, self._session.row.cwd), self._session.world)
         return (said, said.updated_input) if instead is None else (Allow(instead, said.updated_permissions), instead)
 
-    def _audit(
-        self, row: QuestionRow, request: ControlRequest, who: Principal, command: c.Answer, verdict: dict[str, Any],
+    def audit(
+        self, row: QuestionRow, who: Principal, command: c.Answer, verdict: dict[str, Any],
         ran: Mapping[str, Any] | None, now: float,
     ) -> VerdictRow:  # fmt: skip
         subject = self._session.judging.subjects.get(row.id)

@@ -21,6 +21,8 @@ from ..store.base import RowChange, put
 from ..store.rows import QuestionRow, VerdictRow
 from .asked import file_before
 from .looking import Looking
+from .outline import STILL
+from .planned import Found, find_plan
 from .policies import run_instead
 from .verdicts import Subject, told, verdict_row
 from .wire import Wire, key_of
@@ -89,6 +91,8 @@ class Judging:
     async def _judge(self, wire: Wire, request: ControlRequest) -> None:
         rules, subject = self._session.world.rules, await self.subject(request)
         before: dict[str, Any] | None = None
+        plan: Found | None = None
+        shown = False
         while self._waits(wire, request):  # else it was withdrawn, or its process is gone
             if subject is None and isinstance(request.request, HookCallback):
                 self.say(wire, request, Reply({}), [], [])  # of no tool call: it goes its way
@@ -100,13 +104,21 @@ class Judging:
                 return await self._hooked(wire, request, subject, verdict)
             if verdict.behavior != "ask":
                 return self._answer_by_rule(wire, request, subject, verdict)
-            path = file_before(subject.request)
-            if path is not None and before is None:
-                before = await self._looking.before(path)
+            if self._still_outlining(request):
+                return self._send_back(wire, request, subject)
+            if not shown:
+                before, plan = await self._to_show(subject)
+                shown = True
                 if version != rules.version or not self._waits(wire, request):
                     continue  # a rule that came meanwhile may answer it
-            return self._session.desk.ask(request, subject, verdict, before)
+            return self._session.desk.ask(request, subject, verdict, before, plan)
         return None
+
+    async def _to_show(self, subject: Subject) -> tuple[dict[str, Any] | None, Found | None]:
+        """The file before an edit, or the plan."""
+        path, tool = file_before(subject.request), subject.request.tool
+        before = await self._looking.before(path) if path is not None else None
+        return before, await find_plan(self._session, subject.request.input) if tool == "ExitPlanMode" else None
 
     def _waits(self, wire: Wire, request: ControlRequest) -> bool:
         return self._session.wire is wire and not wire.over and request.request_id in wire.connection.questions
@@ -229,6 +241,20 @@ class Judging:
         rows = [put(row), *session.world.rules.used(verdict, now)]
         line = self._line(wire, request, Reply(hook_denial(verdict.because)))
         self._say(wire, line, [told(row)], rows, harmless=True)
+
+    # -- a plan that comes back too soon
+
+    def _still_outlining(self, request: ControlRequest) -> bool:
+        session = self._session
+        is_plan = isinstance(request.request, CanUseTool) and request.request.tool_name == "ExitPlanMode"
+        return is_plan and session.world.config.outline_cooldown and session.outline.holds(session.world.clock())
+
+    def _send_back(self, wire: Wire, request: ControlRequest, subject: Subject) -> None:
+        session, now = self._session, self._session.world.clock()
+        seconds = max(1, round(session.outline.until - now))
+        verdict = Verdict("deny", f"an outline was asked for; a plan is sent back for another {seconds} s")
+        row = verdict_row(session, subject, verdict, now, tool_use=tool_use_of(request), kind="policy")
+        self.say(wire, request, Deny(STILL), [told(row)], [put(row)])
 
     # -- people are asked
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..events.commands import SessionOptions
+from .outline import Outline
 
 
 class Begun(msgspec.Struct, omit_defaults=True):
@@ -31,6 +32,8 @@ class Bypass(msgspec.Struct, omit_defaults=True):
     by: str = ""
     until: float | None = None
     """None until the CLI runs in it."""
+    awaited: bool = False
+    """It is for the process that begins afresh with a plan: the end of the one before does not end it."""
 
 
 class Kept(msgspec.Struct, omit_defaults=True):
@@ -39,3 +42,4 @@ class Kept(msgspec.Struct, omit_defaults=True):
     options: SessionOptions = msgspec.field(default_factory=SessionOptions)
     begun: Begun = msgspec.field(default_factory=Begun)
     bypass: Bypass | None = None
+    outline: Outline = Outline()

@@ -22,6 +22,8 @@ class Known(Struct, kw_only=True, omit_defaults=True):
     model: str | None = None
     cli_session: str | None = None
     cost_usd: float = 0.0
+    plan_file: str | None = None
+    """What it wrote last while it planned."""
     context_tokens: int = 0
     context_window: int | None = None
     servers: list[dict[str, Any]] = field(default_factory=list)

@@ -111,6 +111,6 @@ class Mourning(Ending):
 
     def _forget_the_talk(self, events: list[e.Event]) -> list[RowChange]:
         session = self._session
-        session.known.cli_session = None
+        session.known.cli_session = session.known.plan_file = None
         events.append(e.ContextCleared(why="fresh start with the plan"))
         return [session.conversation_is(Begun()), session.change(cli_session=None)]

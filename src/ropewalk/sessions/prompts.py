@@ -47,12 +47,14 @@ class Prompts:
         self.begin(row)
         return row
 
-    def made(self, who: Principal, command: c.Prompt) -> tuple[PromptRow, e.PromptQueued, list[RowChange]]:
-        """A new prompt, not stored yet: what is told of it, and its rows."""
+    def made(
+        self, who: Principal, command: c.Prompt, *, first: bool = False
+    ) -> tuple[PromptRow, e.PromptQueued, list[RowChange]]:
+        """A new prompt, not stored yet: what is told of it, and its rows. ``first``: before all that wait."""
         session, world = self._session, self._session.world
         content = content_of(command.text, command.content)
         row = PromptRow(
-            id=world.new_uuid(), session=session.id, position=session.queue.place(first=command.when == "instead"),
+            id=world.new_uuid(), session=session.id, position=session.queue.place(first=first or command.when == "instead"),
             content=msgspec.json.encode(content), text=cleaned(words_of(content)), when_=command.when, by=who.name,
             door=who.door, client_id=command.client_id, queued_at=world.clock(),
         )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from ..errors import Conflict, LocalProtocolError, UsageError
 from ..events import commands
@@ -13,26 +13,16 @@ from ..events.views import QuestionView
 from ..protocol.answers import DENIED, Allow, Deny, Refusal, Reply, choices_of, choose
 from ..protocol.lenient import load
 from ..protocol.versions import Version
+from .plan_replies import Fresh, plan_reply
+from .plans import effects
 
-TAKES_EDITED_PLANS: Version = (2, 1, 326)
-"""2.1.37 and 2.1.62 ignore a changed plan in the answer and go by the file; 2.1.326 uses it."""
-
+OF_PLANS = ("mode", "for_seconds", "allowed_prompts", "content", "compact")
+ENTER = "EnterPlanMode"
 SKIPPED = "The user skipped the question."
-STOP = "The user keeps the plan and stops here."
-FRESH = "The user starts over with this plan in a fresh conversation."
-OUTLINE = "Not yet: first write an outline of the plan, point by point, and only then ask again."
-EDITED = "The user edited the plan. Use exactly this one:\n\n"
-IMPLEMENT = "Implement this plan:\n\n"
+NO_PLAN = "The user wants no plan here. Start implementing now."
+"""EnterPlanMode, denied."""
 
 Verdict = Allow | Deny | Reply | Refusal
-
-
-class Fresh(Struct, frozen=True):
-    """Start over with this plan: give the CLI ``deny``, end the process, begin a new one with ``prompt``, accepting edits."""
-
-    plan: str
-    prompt: str
-    deny: Deny
 
 
 def answer_from(
@@ -42,25 +32,29 @@ def answer_from(
 
     Raises ``UsageError`` for what can't be meant, ``Conflict`` for what this question can't be answered with now.
     """
-    _check(question, command)
+    check(question, command)
     if question.asks == "dialog":
         return _dialog(question, command)
-    asked = given if given is not None else _input_of(question)
+    asked = given if given is not None else input_of(question)
     if question.asks == "plan":
-        return _plan(command, asked, question, version)
+        return plan_reply(command, asked, question, version)
     if command.behavior == "deny":
-        return _deny(command, SKIPPED if question.asks == "choice" else DENIED)
+        return _deny(command, SKIPPED if question.asks == "choice" else NO_PLAN if question.tool == ENTER else DENIED)
     if question.asks == "choice":
         return _choice(command, asked)
+    if question.tool == ENTER:
+        return Allow(_changed(command, asked), effects("plan").updates)
     return Allow(_changed(command, asked), _remembered(question, command))
 
 
-def _check(question: QuestionView, command: commands.Answer) -> None:
+def check(question: QuestionView, command: commands.Answer) -> None:
     """Combinations that can't be meant, whatever the question is."""
     if command.plan is not None and question.asks != "plan":
         raise UsageError(f"plan={command.plan} answers a plan; this question is a {question.asks}")
     if (command.answers is not None or command.notes is not None) and question.asks != "choice":
         raise UsageError(f"answers and notes are for a choice; this question is a {question.asks}")
+    if question.asks != "plan" and any(getattr(command, name) for name in OF_PLANS):
+        raise UsageError(f"{', '.join(OF_PLANS)} answer a plan; this question is a {question.asks}")
     if command.behavior == "allow":
         if command.interrupt:
             raise UsageError("interrupt goes with a deny: an allow lets the turn go on")
@@ -76,7 +70,7 @@ def _check(question: QuestionView, command: commands.Answer) -> None:
         raise UsageError(f"nothing can be remembered about a {question.asks}: only a person answers it, each time")
 
 
-def _input_of(question: QuestionView) -> Mapping[str, Any]:
+def input_of(question: QuestionView) -> Mapping[str, Any]:
     if isinstance(question.input, Raw):
         found = load(bytes(question.input))
         return found if isinstance(found, dict) else {}
@@ -124,60 +118,6 @@ def _choice(command: commands.Answer, asked: Mapping[str, Any]) -> Allow:
         return choose(asked, command.answers, command.notes)
     except LocalProtocolError as error:
         raise UsageError(str(error)) from None
-
-
-def _plan(
-    command: commands.Answer, asked: Mapping[str, Any], question: QuestionView, version: Version | None
-) -> Allow | Deny | Fresh:
-    if command.plan is None:
-        if command.behavior == "deny":
-            return _deny(command, STOP if command.interrupt else DENIED)
-        return _go_on(command, asked, None, version)
-    behavior, act = _PLAN[command.plan]
-    if command.behavior != behavior:
-        raise UsageError(f"plan={command.plan} goes with behavior={behavior}")
-    return act(command, asked, question, version)
-
-
-def _go_on(command: commands.Answer, asked: Mapping[str, Any], mode: str | None, version: Version | None) -> Allow | Deny:
-    """``mode`` goes in the same answer: it holds before the next tool runs."""
-    updates = [{"type": "setMode", "mode": mode, "destination": "session"}] if mode else []
-    own = command.updated_input
-    if own is None or own == asked:
-        return Allow(None, updates)
-    edited = own.get("plan")
-    if not isinstance(edited, str) or not edited.strip():
-        raise UsageError("your version of the plan goes into updated_input as `plan`, and is not empty")
-    if edited != asked.get("plan") and (version is None or version < TAKES_EDITED_PLANS):
-        return Deny(f"{EDITED}{edited}")
-    return Allow({**asked, **own}, updates)
-
-
-def _fresh(command: commands.Answer, asked: Mapping[str, Any], question: QuestionView, version: Version | None) -> Fresh:
-    given = command.updated_input if command.updated_input is not None else asked
-    text = given.get("plan") or (question.plan or {}).get("text")
-    if not isinstance(text, str) or not text.strip():
-        raise Conflict("Claude gave no plan text, so there is nothing to start afresh with; go on, or ask for an outline")
-    return Fresh(text, f"{IMPLEMENT}{text}", Deny(FRESH, interrupt=True))
-
-
-def _revise(command: commands.Answer, asked: Mapping[str, Any], question: QuestionView, version: Version | None) -> Deny:
-    if not (command.message or "").strip():
-        raise UsageError("say in message what should change: without a word Claude can't plan on")
-    return Deny(command.message or "", interrupt=command.interrupt)
-
-
-_Act = Callable[[commands.Answer, Mapping[str, Any], QuestionView, Version | None], Allow | Deny | Fresh]
-
-_PLAN: dict[str, tuple[str, _Act]] = {
-    "fresh": ("allow", _fresh),
-    "keep_edits": ("allow", lambda command, asked, _, version: _go_on(command, asked, "acceptEdits", version)),
-    "keep_ask": ("allow", lambda command, asked, _, version: _go_on(command, asked, "default", version)),
-    "revise": ("deny", _revise),
-    "outline": ("deny", lambda command, *_: Deny(command.message or OUTLINE, interrupt=command.interrupt)),
-    "stop": ("deny", lambda command, *_: Deny(command.message or STOP, interrupt=True)),
-}
-"""A choice of the plan's card → the behavior that it goes with, and what it does."""
 
 
 def _dialog(question: QuestionView, command: commands.Answer) -> Reply | Refusal:

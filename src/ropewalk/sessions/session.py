@@ -22,6 +22,7 @@ from ..protocol.hearing import Notable
 from ..protocol.messages import Result
 from ..store.base import Change, Entry, Line, Put, RowChange, SeqOf, Stored, cleaned
 from ..store.rows import ProcessRow, PromptRow, QuestionRow, SessionRow, TurnRow
+from .bypass import MODE, confirmed
 from .desk import Desk
 from .judging import Judging
 from .kept import Begun, Kept
@@ -47,7 +48,7 @@ class Session:
     def __init__(self, world: World, row: SessionRow, prompts: list[PromptRow], questions: list[QuestionRow]) -> None:
         self.world, self.row, self.id = world, row, row.id
         kept = msgspec.json.decode(row.options, type=Kept)
-        self.options, self.begun, self.bypass = kept.options, kept.begun, kept.bypass
+        self.options, self.begun, self.bypass, self.outline = kept.options, kept.begun, kept.bypass, kept.outline
         self.known = Known(
             mode=row.mode or None,
             model=row.model or None,
@@ -240,7 +241,11 @@ class Session:
 
     def conversation_is(self, begun: Begun) -> Change:
         self.begun = begun
-        return self.change(options=msgspec.json.encode(Kept(self.options, begun, self.bypass)))
+        return self.keeps()
+
+    def keeps(self, begun: Begun | None = None) -> Change:
+        """What its ``options`` column holds now; with ``begun``: once that is stored."""
+        return self.change(options=msgspec.json.encode(Kept(self.options, begun or self.begun, self.bypass, self.outline)))
 
     def _apply(self, rows: Iterable[RowChange]) -> None:
         for row in rows:
@@ -337,6 +342,8 @@ class Session:
             events.append(e.SessionChanged(cli_session=name))
         if connection.mode and connection.mode != row.mode and not self.begun.afresh:
             values["mode"] = cleaned(connection.mode)
+            if connection.mode == MODE:
+                confirmed(self)
             if not self.mode_by:  # a person's change is settled when it is stored
                 asyncio.get_running_loop().call_soon(by_mode, self, connection.mode, "Claude Code")
         if e.TurnStarted in kinds and self.known.model and self.known.model != row.model:

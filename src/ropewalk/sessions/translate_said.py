@@ -19,7 +19,7 @@ from ..protocol.messages import Assistant, User
 from ..protocol.spoken import SYNTHETIC, Returned, Spoken
 from .clean import cut, harmless, is_flat, readable, shortened
 from .memory import Call, Memory
-from .tools import MOVES, TODOS, does, outcome_of, title_of, tool_label
+from .tools import EDITS, MOVES, TODOS, does, file_of, outcome_of, title_of, tool_label
 from .translate_tasks import ended_with_its_call
 
 LOCAL = "<local-command-"
@@ -152,6 +152,8 @@ def _finished(memory: Memory, message: User | Returned, block: ToolResultBlock) 
             events += _todos_after(memory, call, details)
         elif call.tool in MOVES:
             memory.folder = ""  # the next init says where
+        elif call.tool in EDITS and call.parent is None and memory.known.mode == "plan":
+            memory.known.plan_file = file_of(call.given) or memory.known.plan_file
     if memory.known.tasks:
         events += ended_with_its_call(memory, block.tool_use_id, details, failed)
     return events

@@ -51,9 +51,9 @@ def decide(session: Session, tool: str, given: Json, step: Step | None = None) -
         return Decision("deny", "rule", f"Permission to use {tool} has been denied.", more={"decision_reason_type": "rule"})
     if tool in INTERACTIVE:
         return Decision("ask" if session.mode != "dontAsk" else "deny", "mode")
-    if tool in ALWAYS_RUN:
-        return Decision("allow", "")
     forced = step.get("ask") if step is not None else None
+    if tool in ALWAYS_RUN and not (tool == "EnterPlanMode" and forced):
+        return Decision("allow", "")
     if forced is not None:
         return _question(session, tool, given, step) if forced else Decision("allow", "rule")
     if session.mode == "bypassPermissions":
