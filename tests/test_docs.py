@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ropewalk.permissions.rulefile import rules_from_toml
+from tests.demand import demand
 from tools import reference
 from tools.module_map import PACKAGE, PAGE, first_line, with_map
 
@@ -62,6 +64,25 @@ def test_make_targets_that_the_docs_name_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = set(re.findall(r"`make ([a-z]+)", page.read_text("utf-8")))
     assert named - targets == set()
+
+
+@demand("001-62", tag="docs")
+def test_the_docs_say_why_no_question_came() -> None:
+    """seed: by the three layers, in their order: the CLI's hooks, its own rules and mode, and only then us"""
+    page = (ROOT / "docs" / "how-to" / "rules.md").read_text("utf-8")
+    layers = re.findall(r"^\d\. \*\*(.*?)\*\*", page.partition("## Why did no question come?")[2], re.MULTILINE)
+    assert layers == ["Claude Code's own hooks.", "Claude Code's own rules and its mode.", "ropewalk's rules, then you."]
+    for other in ("terminal.md", "questions.md"):
+        assert "rules.md" in (ROOT / "docs" / "how-to" / other).read_text("utf-8")
+
+
+@demand("004-40", tag="docs")
+def test_the_set_of_rules_that_the_docs_begin_with_leaves_commands_out() -> None:
+    """seed: whether a command runs unasked is for a person to decide; every set that is printed is one that is taken"""
+    page = (ROOT / "docs" / "how-to" / "rules.md").read_text("utf-8")
+    first, *others = [rules_from_toml(text) for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    assert {rule.tool for rule in first.rules} >= {"Read", "WebSearch", "TodoWrite"} and others
+    assert all(rule.tool not in ("Bash", "Edit") for rule in first.rules) and "`Bash` is not in it, on purpose" in page
 
 
 def test_the_locks_hold_hashes_and_no_addresses() -> None:

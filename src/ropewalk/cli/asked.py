@@ -102,10 +102,16 @@ class Asked:
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    """Of an option. Raises ``UsageError``."""
+    check_word(f"--{name.replace('_', '-')} has no {value!r}", value, known)
+
+
+def check_word(wrong: str, value: str, known: Sequence[str]) -> None:
+    """Raises ``UsageError`` that begins so and names the nearest."""
     if value not in known:
         near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise UsageError(f"--{name.replace('_', '-')} has no {value!r}; {hint}")
+        raise UsageError(f"{wrong}; {hint}")
 
 
 def duration(text: str) -> float:

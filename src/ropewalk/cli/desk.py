@@ -127,10 +127,14 @@ class Permission:
         now = self.question.input if self.given is None else self.given
         changed = await edited(self.hand, self.question.tool_name, now)
         if changed is not None:
-            self.given, self.offers = changed, []
-            self.note = "Your version runs once; nothing can be granted with it."
+            self._take(changed)
             self._draw()
             await self.hand.keyboard.settle()
+
+    def _take(self, changed: Mapping[str, Any]) -> None:
+        """It is this person's version from here on."""
+        self.given, self.offers = changed, []
+        self.note = "Your version runs once; nothing can be granted with it."
 
     # -- what is drawn
 

@@ -104,12 +104,15 @@ usage: ropewalk answer ID [verdict]    (ID of a session, or of a question)
   ropewalk answer .                             the card, then a key, as in run
   ropewalk answer . --allow                     once
   ropewalk answer . --deny "use the test db"    Claude goes on with that
+  ropewalk answer . --always --yes              and grant the narrowest rule
   ropewalk answer . --choose 1 --choose "2=VAT, the Norwegian one"
   ropewalk answer . --plan keep-ask             fresh keep-edits revise stop
 
-verdict --allow  --suggestion N (allow, and grant the Nth of claude's offers)
-        --deny REASON [--stop: and end the turn]  --choose [Q=]ANSWER
-        --plan WAY (revise takes words behind it)  --edit (your own version)
+verdict --allow  --deny REASON [--stop: and end the turn]  --edit (your version)
+        --choose [Q=]ANSWER  --plan WAY (revise takes words behind it)
+grant   --session (till it ends)  --always [--in DIR|everywhere]  with them:
+        --rule RULE  --for 10m  --uses N; read and agreed to, unless --yes
+        --suggestion N: hand the Nth of claude's own offers back to it
 output  --no-input  --json  -q  --color WHEN  --ascii
 exit: 0 answered - 2 can't be meant - 3 no hub - 4 no such question - 5 not
       allowed - 6 open, and nobody may answer here - 7 somebody was first

@@ -113,10 +113,13 @@ QUESTIONS = """\
 Questions: what claude may not do by itself it asks; you answer with a key.
 
   a  allow once            d  deny; your reason goes to claude, which goes on
-  s  allow, and grant for this session what stands beside it (claude's offer)
-  A  the same, kept in claude's settings: it is not asked again
+  s  allow, and what the rules beside it say, till this session ends
+  A  the same in this folder from now on       + -  wider, narrower rules
+  c  claude's own offer: kept in its settings, and it asks no more
   D  deny and end the turn      e  your own version, in $EDITOR or on a line
   w  why am I asked             ?  help           ^C  interrupts the turn
+Rules are shown letter by letter, with what they matched before, and granted
+after a y. Without a hub, s and A grant claude's own offers.
 
 A plan:  1  fresh start: a new conversation that knows only the plan
          2  go on and accept edits      3  go on and ask before each edit

@@ -1,20 +1,8 @@
-"""The help pages of ``ropewalk rules``: one screen each. Refuses examples that do not work as typed."""
+"""The help pages of ``ropewalk rules``, and that of ``rules test``: one screen. Refuses examples that do not work as typed."""
 
 from __future__ import annotations
 
-RULES = """\
-Rules: what runs unasked, what is asked, what never runs.
-usage: ropewalk rules test ...                ropewalk help rules test
-
-  ropewalk rules test --rules my.toml 'git status; rm -rf ~'
-
-A rule is written as Claude Code writes it: Bash(git diff:*) is git diff with
-any arguments, Bash(npm run test) exactly that, Read(src/**) and Edit(src/**)
-files of this folder (//x from the root, ~/x from home), WebFetch(domain:h).
-Deny beats ask beats allow; where no rule says anything you are asked. A command
-is taken apart, and each of its parts needs a rule.
-exit: 0 done - 2 wrong usage - 3 no hub
-"""
+from .rulings_pages import RULINGS_PAGES
 
 RULES_TEST = """\
 Say what rules would do with one request, or with many. Nothing runs.
@@ -36,4 +24,4 @@ options --tool NAME (Bash)  --input JSON (all that the tool gets)  --cwd DIR
 exit: 0 said, whatever the verdict - 2 wrong usage - 3 no rules and no hub
 """
 
-RULES_PAGES = {"rules": RULES, "rules test": RULES_TEST}
+RULES_PAGES = {**RULINGS_PAGES, "rules test": RULES_TEST}

@@ -59,7 +59,7 @@ def rules_ls(
 
 def rules_add(
     behavior: Annotated[str, typer.Argument()],
-    rule: Annotated[str, typer.Argument()],
+    rule: Annotated[str | None, typer.Argument()] = None,
     where: In = None,
     session: Session = None,
     lasts: Annotated[str | None, typer.Option("--for")] = None,

@@ -15,20 +15,25 @@ GAP = 2
 
 
 def draw(
-    screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = (), spare: Sequence[int] = ()
-) -> None:
+    screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = (), spare: Sequence[int] = (),
+    whole: Sequence[int] = (),
+) -> None:  # fmt: skip
     """To stdout. ``heads`` empty: none. ``styles``: one a row, for its first cell. ``spare``: columns that a narrow terminal
-    goes without, the first first.
+    goes without, the first first. ``whole``: columns that are never cut, since somebody decides by them.
     """
     harmless = [[one_line(cell, ascii_only=screen.look.ascii) for cell in row] for row in rows]
-    whole = [*([list(heads)] if heads else []), *harmless]
-    kept = list(range(len(whole[0]))) if whole else []
-    rooms = fit(whole, screen.look.width)
+    every = [*([list(heads)] if heads else []), *harmless]
+    kept = list(range(len(every[0]))) if every else []
+    rooms = fit(every, screen.look.width, whole)
     for column in spare:
-        if not _cramped([[row[index] for index in kept] for row in whole], rooms, screen.look.width):
+        if not _cramped([[row[index] for index in kept] for row in every], rooms, screen.look.width):
             break
         kept.remove(column)
-        rooms = fit([[row[index] for index in kept] for row in whole], screen.look.width)
+        rooms = fit(
+            [[row[index] for index in kept] for row in every],
+            screen.look.width,
+            [kept.index(one) for one in whole if one in kept],
+        )
     heads, harmless = [heads[index] for index in kept] if heads else [], [[row[index] for index in kept] for row in harmless]
     if heads:
         screen.row(screen.paint("dim", _joined(screen, heads, rooms)))
@@ -38,11 +43,12 @@ def draw(
         screen.row(f"{screen.paint(style, first) if style else first}{' ' * GAP}{rest}".rstrip())
 
 
-def fit(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def fit(rows: Sequence[Sequence[str]], width: int, whole: Sequence[int] = ()) -> list[int]:
     """A width for each column: as wide as its widest cell, and the widest ones narrowed until all fit."""
     rooms = [max(cells(cell) for cell in column) for column in zip(*rows, strict=True)]
-    while sum(rooms) + GAP * (len(rooms) - 1) > width and max(rooms) > LEAST:
-        rooms[rooms.index(max(rooms))] -= 1
+    may = [column for column in range(len(rooms)) if column not in whole]
+    while may and sum(rooms) + GAP * (len(rooms) - 1) > width and max(rooms[column] for column in may) > LEAST:
+        rooms[max(may, key=lambda column: (rooms[column], -column))] -= 1
     return rooms
 
 

@@ -16,16 +16,19 @@ import typer
 from ropewalk.cli import pages
 from ropewalk.cli.app import app
 from ropewalk.cli.hub_pages import HUB_PAGES
+from ropewalk.cli.rulings_pages import RULINGS_PAGES
 from tests.cli.hub.conftest import HubDesk, desk_at
 
 ROOT = Path(__file__).resolve().parents[3]
 HOW_TO, REFERENCE = ROOT / "docs" / "how-to", ROOT / "docs" / "reference" / "cli.md"
 EXAMPLE = re.compile(r"^  (?=\S)((?:git |echo )?.*?ropewalk\b.*?)(?:   .*)?$", re.MULTILINE)
-PAGES = {**HUB_PAGES, "": pages.MAIN, "run": pages.RUN, "questions": pages.QUESTIONS}
-EXAMPLES = [(name, match[1]) for name, page in PAGES.items() if name not in ("stop", "wake") for match in EXAMPLE.finditer(page)]
+PAGES = {**HUB_PAGES, **RULINGS_PAGES, "": pages.MAIN, "run": pages.RUN, "questions": pages.QUESTIONS}
+TWICE = ("stop", "wake", "rules ls", "rules on", "rules off")
+EXAMPLES = [(name, match[1]) for name, page in PAGES.items() if name not in TWICE for match in EXAMPLE.finditer(page)]
+EXAMPLES = [(name, example) for name, example in EXAMPLES if "my.toml" not in example]
 EXAMPLES += [
     (name, line[2:])
-    for name in ("hub.md", "terminal.md")
+    for name in ("hub.md", "rules.md", "terminal.md")
     for line in (HOW_TO / name).read_text("utf-8").splitlines()
     if line.startswith("$ ") and "completion" not in line
 ]
@@ -97,7 +100,9 @@ def commands() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in HUB_PAGES if name not in ("token", "runner")] + ["token new", "token ls", "runner ls"]
+    "name",
+    [name for name in HUB_PAGES if name not in ("token", "runner")]
+    + ["token new", "token ls", "runner ls", *(name for name in RULINGS_PAGES if name != "rules")],
 )
 def test_every_option_stands_on_its_page_and_no_other(name: str) -> None:
     """ours (F-55)"""
@@ -111,10 +116,10 @@ def test_every_option_stands_on_its_page_and_no_other(name: str) -> None:
     assert set(re.findall(r"(?<![\w-])--[a-z-]+", page)) - known - {"--help"} == set()
 
 
-@pytest.mark.parametrize("name", sorted(HUB_PAGES))
+@pytest.mark.parametrize("name", sorted({**HUB_PAGES, **RULINGS_PAGES}))
 def test_a_page_has_five_examples_and_its_exit_codes(name: str) -> None:
     """ours (FACES 3)"""
-    page = HUB_PAGES[name]
+    page = PAGES[name]
     assert len(EXAMPLE.findall(page)) >= 5 and "\nexit: 0" in page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from ...client.question import Question
 from ...events.commands import Remember
@@ -74,10 +75,9 @@ class HubPermission(Permission):
         kept = Remember(rules=list(step.rules), scope=offer.scope)
         return Decision(Allow(), GRANTED[key], remember=kept)
 
-    async def _edit(self) -> None:
-        await super()._edit()
-        if self.given is not None:
-            self.ours = {}
+    def _take(self, changed: Mapping[str, Any]) -> None:
+        super()._take(changed)
+        self.ours = {}
 
     def _why(self) -> list[str]:
         """Ours first, then Claude Code's own reasons."""

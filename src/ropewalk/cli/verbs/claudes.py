@@ -33,10 +33,12 @@ def claudes(cwd: str, *, as_json: bool, color: str, ascii_only: bool) -> int:
         return DONE
     rows = [(rule.behavior, rule.text, home_path(one.file), "") for one in found for rule in one.rules]
     rows += [
-        (behavior, text, home_path(one.file), f"not read as ours: {why}") for one in found for behavior, text, why in one.not_read
+        (behavior, text, home_path(one.file), f"no rule of ours: {why.partition(' is not taken: ')[2] or why}")
+        for one in found
+        for behavior, text, why in one.not_read
     ]
     rows.sort(key=lambda row: tuple(STYLES).index(row[0]))
-    draw(screen, (), rows, [STYLES[row[0]] for row in rows])
+    draw(screen, (), rows, [STYLES[row[0]] for row in rows], whole=(0, 1))
     for one in found:
         if one.mode:
             screen.row(f"mode  {mode_words(one.mode)}, by {home_path(one.file)}")

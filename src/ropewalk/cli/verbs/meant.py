@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import cast
 
 from ...errors import UsageError
 from ...events.commands import Behavior, Scope
-from ..asked import check_choice
+from ..asked import check_word
 from .asking import Asking
 from .sessions import folder_of
 
@@ -14,10 +15,18 @@ BEHAVIORS = ("deny", "ask", "allow")
 
 
 def behavior_meant(word: str) -> Behavior:
-    if word not in BEHAVIORS and ("(" in word or word[:1].isupper() or word.startswith("mcp__")):
-        raise UsageError(f"what should {word} do? write: ropewalk rules add allow '{word}' (or ask, or deny)")
-    check_choice("behavior", word, BEHAVIORS)
+    """Raises ``UsageError`` that says how to write it."""
+    check_word(f"a rule does not say {word!r}", word, BEHAVIORS)
     return cast(Behavior, word)
+
+
+def rule_said(behavior: str, text: str | None) -> tuple[Behavior, str]:
+    """Both words. A rule alone does not say what it is for. Raises ``UsageError``."""
+    if text is None and behavior in BEHAVIORS:
+        raise UsageError(f"which rule? write: ropewalk rules add {behavior} 'Bash(git diff:*)'")
+    if text is None:
+        raise UsageError(f"say what it does: ropewalk rules add allow {shlex.quote(behavior)}, or ask, or deny")
+    return behavior_meant(behavior), text
 
 
 async def place_meant(asking: Asking, where: str | None, session: str | None) -> tuple[Scope, str | None]:

@@ -9,7 +9,7 @@ from ...errors import NotFound, UsageError
 from ...events.ids import SHORTEST
 from ...events.views import Page, RuleView
 from ...sessions.figures import count
-from ..asked import check_choice
+from ..asked import check_word
 from ..codes import DONE, UNANSWERED
 from ..hand import Hand
 from ..home import home_path
@@ -18,7 +18,7 @@ from ..statuses import clock, span
 from ..table import draw
 from ..which import short_ids
 from .asking import Asking
-from .meant import behavior_meant, place_meant
+from .meant import place_meant, rule_said
 from .trials import draw_trial
 
 STYLES = {"deny": "red", "ask": "amber", "allow": "green"}
@@ -61,7 +61,7 @@ def _table(asking: Asking, rules: Sequence[RuleView], ids: dict[str, str]) -> No
         )
         for one in rules
     ]
-    draw(asking.screen, HEADS, rows, [STYLES[one.behavior] for one in rules], spare=(5, 4))
+    draw(asking.screen, HEADS, rows, [STYLES[one.behavior] for one in rules], spare=(5, 4), whole=(0, 1, 2))
 
 
 def _footer(asking: Asking, found: Sequence[RuleView], shown: Sequence[RuleView]) -> None:
@@ -103,17 +103,17 @@ def ends_of(rule: RuleView) -> str:
     ends = [f"in {span(rule.ends_at - time.time())}"] if rule.ends_at else []
     ends += [f"after {count(rule.uses_left, 'more use')}"] if rule.uses_left is not None else []
     ends += [f"with its {rule.ends_with}"] if rule.ends_with else []
-    return ", ".join(ends)
+    return " or ".join(ends)
 
 
 # -- made
 
 
 async def add(
-    asking: Asking, *, behavior: str, text: str, where: str | None, session: str | None, ends: float | None, uses: int | None,
-    note: str, yes: bool,
+    asking: Asking, *, behavior: str, text: str | None, where: str | None, session: str | None, ends: float | None,
+    uses: int | None, note: str, yes: bool,
 ) -> int:  # fmt: skip
-    said = behavior_meant(behavior)
+    said, text = rule_said(behavior, text)
     scope, place = await place_meant(asking, where, session)
     trial = await asking.remote.try_rule(text, said, scope=scope, place=place)
     if not asking.as_json and not asking.ids_only:
@@ -156,6 +156,8 @@ async def _short(asking: Asking, rule: str) -> str:
 
 async def rm(asking: Asking, word: str) -> int:
     found = rule_meant(await asking.remote.rules(), word)
+    if found.source == "built_in":
+        raise UsageError(f"a built-in rule is not ended but switched off: ropewalk rules off {found.id.removeprefix(BUILT_IN)}")
     ended = await asking.remote.end_rule(found.id)
     if asking.as_json:
         asking.object(ended)
@@ -167,7 +169,8 @@ async def rm(asking: Asking, word: str) -> int:
 def rule_meant(rules: Sequence[RuleView], word: str) -> RuleView:
     """By a start of its id, or by its text. Raises ``NotFound``, ``UsageError``."""
     by_text = [one for one in rules if one.text == word]
-    by_id = [one for one in rules if one.id == word or (len(word) >= SHORTEST and one.id.startswith(word))]
+    plain = [one for one in rules if word in (one.id, one.id.removeprefix(BUILT_IN))]
+    by_id = plain or [one for one in rules if len(word) >= SHORTEST and one.id.startswith(word)]
     found = by_text or by_id
     if len(found) > 1:
         named = "are called" if by_text else "begin with"
@@ -185,7 +188,8 @@ async def switch(asking: Asking, word: str, on: bool) -> int:
     plain = word.removeprefix(BUILT_IN)
     found = [one for one in known if one.id.removeprefix(BUILT_IN) == plain or one.id.split(":")[1] == plain]
     if not found:
-        check_choice("built-in rule", plain, list(dict.fromkeys(one.id.split(":")[1] for one in known)))
+        names = list(dict.fromkeys(one.id.split(":")[1] for one in known))
+        check_word(f"no built-in rule is called {plain!r}", plain, names)
     changed = [await asking.remote.change_rule(one.id, enabled=on) for one in found]
     if asking.as_json:
         asking.object(Page(items=changed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from ...errors import UsageError
@@ -16,6 +17,10 @@ from .meant import behavior_meant, place_meant
 
 LISTED = 20
 """Lines of each kind; --json has more."""
+
+
+AFTER = {"allow": "allowed", "deny": "denied", "ask": "asked"}
+BEFORE = {"allow": "allowed by a rule", "deny": "denied by a rule", "ask": "asked"}
 
 
 async def try_rule(asking: Asking, *, words: Sequence[str], where: str | None, session: str | None, last: int) -> int:
@@ -41,24 +46,23 @@ def draw_trial(asking: Asking, trial: TrialView, *, talk: bool = False) -> None:
     kinds = ((trial.more, "more allowed"), (trial.fewer, "fewer"), (trial.denied, "more denied"))
     changes = ", ".join(f"{number} {what}" for number, what in kinds if number) or "nothing would change"
     say(f"On the last {count(trial.total, 'request')}: {changes}. It matches {trial.matches}.")
-    if trial.conflicts:
-        say(screen.paint("red", f"Against what people decided: {len(trial.conflicts)}"))
-        for line in trial.conflicts[:LISTED]:
-            say(f"  {screen.paint('red', screen.look.glyphs.failed)} {_line(asking, line)}")
-    others = [line for line in trial.lines if line not in trial.conflicts]
-    for line in others[:LISTED]:
-        say(f"  {screen.look.glyphs.done} {_line(asking, line)}")
-    left = max(0, len(trial.conflicts) - LISTED) + max(0, len(others) - LISTED)
-    if left:
-        say(f"  and {left} more: --json lists them")
+    against = trial.conflicts
+    if against:
+        say(screen.paint("red", f"Against what people decided: {len(against)}"))
+    marks = screen.paint("red", screen.look.glyphs.warns), " "
+    for mark, lines in zip(marks, (against, [line for line in trial.lines if line not in against]), strict=True):
+        counted = Counter(_line(asking, line) for line in lines)
+        for words, times in list(counted.items())[:LISTED]:
+            say(f"  {mark} {words}{f'   {times} times' if times > 1 else ''}")
+        if len(counted) > LISTED:
+            say(f"    and {len(counted) - LISTED} more: --json lists them")
 
 
 def _line(asking: Asking, line: TrialLine) -> str:
     """What it was, what came of it then, and what would come of it now."""
     verb = {"allow": "allowed", "deny": "DENIED"}.get(line.decided, "")
-    day = clock(line.at, "%d %b %H:%M")
-    then = f"{verb} by {line.by}, {day}" if verb else f"{line.before}, {day}"
-    return asking.screen.letters(f"{' '.join(line.what.split())}   was {then}; now {line.after}")
+    then = f"{verb} by {line.by}, {clock(line.at, '%d %b')}" if verb else BEFORE.get(line.before, line.before)
+    return asking.screen.letters(f"{' '.join(line.what.split())}   was {then}; would be {AFTER.get(line.after, line.after)}")
 
 
 async def suggest(asking: Asking) -> int:
