@@ -26,6 +26,7 @@ from ropewalk import (
 )
 from ropewalk.errors import StoreUnavailable
 from ropewalk.events import events as e
+from ropewalk.events.commands import Remember
 from tests.client.scripted_hub import CUT, http_hub, live_hub, text, told
 
 SESSION = {"id": "s", "title": "t", "status": "idle", "why": "Done", "status_at": 1.0, "group": "quiet", "cwd": "/"}
@@ -162,6 +163,67 @@ async def test_the_list_is_read_page_by_page() -> None:
     async with http_hub(*((200, page) for page in pages)) as hub, Remote(hub.url, "key") as remote:
         assert [one.id for one in await remote.list(status="working")] == ["s0", "s1", "s2"]
     assert "cursor=c1" in hub.asked[2].path and all("status=working" in asked.path for asked in hub.asked)
+
+
+# -- rules
+
+RULE = {"id": "r", "text": "Bash(make:*)", "behavior": "allow"}
+TRIAL = {"total": 3, "more": 1, "conflicts": [{"what": "Run: make", "tool": "Bash", "before": "ask", "after": "allow"}]}
+
+
+async def test_rules_are_listed_made_changed_and_ended_each_under_a_name_of_its_own() -> None:
+    """ours: the hub's verbs, word for word"""
+    async with http_hub((200, {"items": [RULE]}), (201, RULE), (200, RULE), (200, RULE)) as hub, Remote(hub.url, "k") as remote:
+        assert [rule.text for rule in await remote.rules(ended=True)] == ["Bash(make:*)"]
+        made = await remote.add_rule("Bash(make:*)", scope="folder", place="/srv", uses=3, for_seconds=60.0, note="n")
+        assert made.id == "r"
+        await remote.change_rule("built-in:env:read", enabled=False)
+        await remote.end_rule("r")
+    assert [(asked.method, asked.path) for asked in hub.asked] == [
+        ("GET", "/api/v1/rules?ended=true"), ("POST", "/api/v1/rules"), ("PATCH", "/api/v1/rules/built-in:env:read"),
+        ("DELETE", "/api/v1/rules/r"),
+    ]  # fmt: skip
+    body = hub.asked[1].object
+    named = body.pop("client_id")
+    assert body == {
+        "text": "Bash(make:*)", "behavior": "allow", "scope": "folder", "place": "/srv", "uses": 3, "for_seconds": 60.0,
+        "note": "n",
+    }  # fmt: skip
+    assert len({named, hub.asked[2].object["client_id"], hub.asked[3].heads["client-id"]}) == 3
+    assert hub.asked[2].object["enabled"] is False
+
+
+async def test_rules_are_tried_and_suggested_and_nothing_is_done_by_it() -> None:
+    """ours: no name, since nothing is changed"""
+    suggested = {"items": [{"rules": ["Bash(make)"], "times": 4, "example": "make"}]}
+    verdict = {"behavior": "ask", "because": "no rule matches", "parts": []}
+    async with http_hub((200, TRIAL), (200, verdict), (200, suggested)) as hub, Remote(hub.url, "k") as remote:
+        trial = await remote.try_rule("Bash(make:*)", "deny", scope="session", place="s", last=50)
+        assert (trial.total, trial.more, trial.conflicts[0].what) == (3, 1, "Run: make")
+        assert (await remote.test_rules("Bash", {"command": "make"}, "/srv"))["behavior"] == "ask"
+        assert [one.rules for one in await remote.suggested_rules()] == [["Bash(make)"]]
+    tried = {"text": "Bash(make:*)", "behavior": "deny", "scope": "session", "place": "s"}
+    assert hub.asked[0].object == {"rule": tried, "last": 50}
+    assert hub.asked[1].object == {"tool": "Bash", "input": {"command": "make"}, "cwd": "/srv"}
+
+
+async def test_an_answer_makes_rules_and_is_bound_to_what_was_shown() -> None:
+    """ours: the question is read whole, its hash goes back with the answer; another one is refused"""
+    step = {"rules": ["Bash(make)"], "matches": {"total": 2, "denied": 1, "of": 9}}
+    view = {"id": "q", "session": "s", "asks": "permission", "hash": "h", "offers": [{"scope": "session", "steps": [step]}]}
+    refused = problem(409, "not_as_shown")
+    async with http_hub((200, view), (200, {**view, "state": "answered"}), refused) as hub, Remote(hub.url, "k") as remote:
+        question = await remote.question("q")
+        narrow = question.offers[0].steps[0]
+        assert narrow.matches is not None and (narrow.matches.total, narrow.matches.denied) == (2, 1)
+        kept = Remember(rules=narrow.rules, scope="session", uses=5)
+        await remote.answer("q", behavior="allow", shown=question.hash, remember=kept)
+        with pytest.raises(Conflict) as raised:
+            await remote.answer("q", behavior="allow", shown="other")
+        assert raised.value.code == "not_as_shown"
+    body = hub.asked[1].object
+    assert (body["behavior"], body["shown"]) == ("allow", "h")
+    assert (body["remember"]["rules"], body["remember"]["scope"], body["remember"]["uses"]) == (["Bash(make)"], "session", 5)
 
 
 # -- events

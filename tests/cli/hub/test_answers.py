@@ -130,7 +130,7 @@ def test_at_a_terminal_the_card_is_shown_and_a_key_answers(hub: HubDesk) -> None
     with hub.terminal("answer", session[:5]) as terminal:
         terminal.until("◆ Run a command?")
         terminal.until("touch a.txt")
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         terminal.press("a")
         terminal.until("allowed once: touch a.txt")
         assert terminal.end() == 0
@@ -143,7 +143,7 @@ def test_ones_own_version_runs(hub: HubDesk) -> None:
     editor = hub.program("editor", '#!/bin/sh\nprintf "touch b.txt" > "$1"\n')
     with hub.terminal("answer", session, "--edit", EDITOR=editor) as terminal:
         terminal.until("touch b.txt")
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         terminal.press("a")
         assert terminal.end() == 0
     hub.status(session, "idle")

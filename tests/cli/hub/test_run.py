@@ -50,7 +50,7 @@ def test_a_question_is_answered_with_a_key(hub: HubDesk) -> None:
     with hub.terminal("run", "go") as terminal:
         terminal.until("◆ Run a command?   Make a file")
         terminal.until("touch a.txt")
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         terminal.press("a")
         terminal.until("✓ Bash   touch a.txt")
         assert "allowed once" in terminal.until("Made.")
@@ -63,7 +63,7 @@ def test_a_reason_typed_under_deny_reaches_claude(hub: HubDesk) -> None:
     """ours (F-18)"""
     hub.script({**MAKE, "if_denied": [{"text": "Because: {reason}"}]})
     with hub.terminal("run", "go") as terminal:
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         terminal.press("d")
         terminal.until("reason for Claude")
         terminal.press("use the test database\r")
@@ -75,7 +75,7 @@ def test_an_answer_from_elsewhere_takes_the_card_away(hub: HubDesk) -> None:
     """ours (rule 7): the first answer closes it everywhere and says who gave it"""
     hub.script(MAKE, {"text": "Made."})
     with hub.terminal("run", "go") as terminal:
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         session = hub.json("inbox")["items"][0]["session"]
         assert hub.ropewalk("answer", session, "--allow").code == 0
         terminal.until("allowed by ")
@@ -168,7 +168,7 @@ def test_a_closed_terminal_leaves_the_session_to_the_hub(hub: HubDesk) -> None:
     """ours (FACES 3): leaving never stops anything"""
     hub.script(MAKE, {"text": "Made."})
     with hub.terminal("run", "go") as terminal:
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         os.kill(terminal.process.pid, signal.SIGHUP)
         assert terminal.end() == 129
     session = hub.json("ls")["items"][0]["id"]
@@ -276,7 +276,7 @@ def test_a_card_that_is_open_when_the_hub_dies_is_answered_when_it_is_back(hub: 
     """ours (F-36): the same card; the key counts once"""
     hub.script(MAKE, {"text": "Made."})
     with hub.terminal("run", "go") as terminal:
-        terminal.until("a/d ›")
+        terminal.until("a/s/A/d ›")
         hub.kill()
         hub.start()
         terminal.press("a")
