@@ -286,7 +286,7 @@ def test_the_examples_work_as_typed(mine: Desk, example: str) -> None:
 
 def test_the_group_and_its_command_have_their_pages(desk: Desk) -> None:
     """ours"""
-    assert desk.ropewalk("rules").out == desk.ropewalk("help", "rules").out == pages.PAGES["rules"]
+    assert desk.ropewalk("rules", "--help").out == desk.ropewalk("help", "rules").out == pages.PAGES["rules"]
     assert desk.ropewalk("rules", "test", "--help").out == desk.ropewalk("help", "rules", "test").out == pages.PAGES["rules test"]
 
 

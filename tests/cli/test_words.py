@@ -215,7 +215,7 @@ def test_sim_model_serves_and_ends_with_a_signal(desk: Desk) -> None:
     [
         ("ropewalk ", {*typer.main.get_command(app).commands, "--json", "--color", "--ascii", "--help"}),  # type: ignore[attr-defined]
         ("ropewalk ru", {"run", "runner", "rules"}),
-        ("ropewalk rules t", {"test"}),
+        ("ropewalk rules t", {"test", "try"}),
         ("ropewalk answer --c", {"--choose", "--color"}),
         ("ropewalk token ", {"new", "ls", "revoke", "--help"}),
         ("ropewalk sim ", {"claude", "model", "--help"}),

@@ -11,12 +11,13 @@ from .pages import PAGES
 
 SHELLS = ("bash", "zsh", "fish")
 MODELS = ("opus", "sonnet", "haiku")
-FILES = ("--cli", "--record", "--sim")
-FOLDERS = ("--cwd",)
+FILES = ("--cli", "--record", "--sim", "--rules")
+FOLDERS = ("--cwd", "--in")
 LIVE = {
     "sessions": ("show", "prompt", "interrupt", "stop", "wake", "logs"),
     "questions": ("answer",),
     "tokens": ("token revoke",),
+    "rules": ("rules rm",),
 }
 """What the hub is asked for, and the commands whose first word it is."""
 

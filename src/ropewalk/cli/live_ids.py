@@ -16,11 +16,12 @@ from .safe import cut, one_line
 PATIENCE = 0.5
 """Seconds: somebody sits at the keyboard. A hub that does not answer in this time offers nothing."""
 LONGEST = 60
-PATHS = {"sessions": "/sessions?limit=200", "questions": "/questions", "tokens": "/devices"}
+PATHS = {"sessions": "/sessions?limit=200", "questions": "/questions", "tokens": "/devices", "rules": "/rules"}
 NAMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sessions": ("id", ("title", "why")),
     "questions": ("session", ("line", "title_words")),
     "tokens": ("id", ("name",)),
+    "rules": ("id", ("text",)),
 }
 """What is offered → the field with the id, and those with the words beside it."""
 

@@ -53,7 +53,8 @@ def granted(session: Session, who: Principal, view: v.QuestionView, subject: Sub
     if view.no_always and remember.scope != "session":
         raise Conflict("Claude Code wants no lasting rule for this: allow it once, or for this session", code="once_only")
     place = _place(session, remember)
-    rules = [_rule(text, remember, place, subject) for text in dict.fromkeys(remember.rules)]
+    shown = {text for offer in view.offers for step in offer.steps for text in step.rules}
+    rules = [_rule(text, remember, place, subject, text in shown) for text in dict.fromkeys(remember.rules)]
     now = session.world.clock()
     return [
         row_of(
@@ -79,10 +80,11 @@ def _place(session: Session, remember: c.Remember) -> str:
     return place
 
 
-def _rule(text: str, remember: c.Remember, place: str, subject: Subject) -> Rule:
+def _rule(text: str, remember: c.Remember, place: str, subject: Subject, shown: bool) -> Rule:
+    """``shown``: it was offered. Of the two names of a linked file neither has a say alone."""
     rule = parse_rule(text, "allow", scope=remember.scope, place=place)
     if rule.pattern is None and not (rule.tool.startswith("mcp__") and rule.tool == subject.request.tool):
         raise UsageError(f"{text} is for every use of {rule.tool}: that is made among the rules, never on a card")
-    if text not in decide(subject.request, Rulebook((rule,)), subject.context).rules:
+    if not shown and text not in decide(subject.request, Rulebook((rule,)), subject.context).rules:
         raise UsageError(f"{text} has no say in what is asked here: make it among the rules, if it is meant")
     return rule

@@ -175,6 +175,22 @@ def test_an_edit_is_compared_with_the_file_as_the_hub_read_it_and_a_change_since
         assert terminal.end() == 0
 
 
+def test_a_file_behind_a_link_is_granted_by_both_of_its_names(hub: HubDesk) -> None:
+    """ours: one alone would allow nothing"""
+    (hub.home / "real.txt").write_text("one\n")
+    (hub.project / "link.txt").symlink_to(hub.home / "real.txt")
+    given = {"file_path": str(hub.project / "link.txt"), "content": "two\n"}
+    hub.script({"tool": "Write", "input": given, "ask": True}, {"text": "Done."})
+    with hub.terminal("run", "go") as terminal:
+        card = terminal.until("a/s/A/d ›")
+        assert "a link: it is really" in card
+        terminal.press("s")
+        terminal.until("Grant these 2 rules? y/n ›")
+        terminal.press("y")
+        assert terminal.end() == 0
+    assert sorted(text for _, text, _ in rules(hub)) == ["Edit(link.txt)", "Edit(~/real.txt)"]
+
+
 # -- by flags
 
 

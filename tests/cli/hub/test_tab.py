@@ -57,6 +57,12 @@ def test_tab_behind_answer_lists_those_that_ask(hub: HubDesk) -> None:
     assert press_tab(hub, "ropewalk", "answer", "") == [asking]
 
 
+def test_tab_behind_rules_rm_lists_the_rules_that_can_be_ended(hub: HubDesk) -> None:
+    """ours: neither built-in ones nor those of a file"""
+    made = hub.json("rules", "add", "allow", "Bash(git diff:*)")
+    assert press_tab(hub, "ropewalk", "rules", "rm", "") == [made["id"]]
+
+
 def test_tab_without_a_hub_says_nothing_and_does_not_wait(hub: HubDesk) -> None:
     """ours: neither where none runs, nor where something listens that never answers."""
     hub.stop()

@@ -77,6 +77,8 @@ def granting(
     lines = [f"Grants, {screen.letters(where)}:", *(f"  {screen.paint('bold', screen.letters(rule))}" for rule in rules)]
     if step.matches is not None:
         lines.append(matched_line(screen, step.matches))
+    elif not step.warning:
+        lines.append(screen.paint("dim", "what they would have matched before is not known now"))
     lines += doubts(screen, step)
     if step.also_answers:
         lines.append(f"Also answers {count(len(step.also_answers), 'other open question')}:")

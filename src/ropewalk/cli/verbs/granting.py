@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from ...errors import UsageError
 from ...events.commands import Answer, Remember, Scope
-from ...events.views import QuestionView, Step
+from ...events.views import Matches, QuestionView, Step
 from ...sessions.figures import seconds
 from ..codes import UNANSWERED, Complaint
 from ..hand import Hand
-from ..relay.offers import granting, place_of, these
+from ..relay.offers import granting, matched, place_of, these
 from ..run import complain, keyboard_here
 from ..screen import Screen, look_around
 from .asking import Asking
@@ -69,17 +69,18 @@ class Granting:
             if not steps:
                 raise UsageError("there is no rule for this that could be offered; name one: --rule 'Bash(git diff:*)'")
             return steps[0]
+        if self.verdict.yes:
+            return Step(rules=wanted)
         return next((step for step in steps if sorted(step.rules) == sorted(wanted)), None) or await self._tried(wanted)
 
     async def _tried(self, rules: list[str]) -> Step:
         """Rules of their own: what they match is told as far as it is known."""
         place = None if self.scope == "everywhere" else self.view.session if self.scope == "session" else self._place
         trials = [await self.asking.remote.try_rule(text, scope=self.scope, place=place, last=LAST) for text in rules]
-        denied = [line for trial in trials for line in trial.conflicts]
-        said = "".join(f"\n  denied before: {line.what}" for line in denied[:20])
-        more = max((trial.more for trial in trials), default=0)
-        warning = f"of the last {trials[0].total}, {more} more would be allowed{f', against a no:{said}' if denied else ''}"
-        return Step(rules=rules, warning=warning)
+        found = [Matches(total=one.matches, denied=len(one.conflicts), of=one.total) for one in trials]
+        if len(rules) == 1:
+            return Step(rules=rules, matches=found[0])
+        return Step(rules=rules, warning="; ".join(f"{text} {matched(one)}" for text, one in zip(rules, found, strict=True)))
 
     async def _agreed(self, step: Step) -> bool:
         screen = Screen(
