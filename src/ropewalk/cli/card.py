@@ -87,6 +87,10 @@ class Card:
             return None
         return change_of(self.question.tool_name, self.given, self.folder, known)
 
+    def _changed(self, change: Change) -> bool:
+        before = self.view.before if self.view is not None else None
+        return before is not None and not self.far and changed_since(change.path, self.folder, before)
+
     def _title(self) -> str:
         name, given = self.question.tool_name, self.given
         where = os.path.basename(str(given.get("file_path") or given.get("notebook_path") or ""))
@@ -124,15 +128,9 @@ class Card:
         lines = [f"    {self.screen.paint('bold', shown)}{f'   {change.note}' if change.note else ''}"]
         if real != os.path.normpath(where):
             lines += self._warn(f"a link: it is really {self.screen.letters(real)}")
-        if (
-            self.view is not None
-            and self.view.before
-            and not self.far
-            and changed_since(change.path, self.folder, self.view.before)
-        ):
-            lines.append(
-                self.screen.paint("red", f"    {self.screen.look.glyphs.warns} the file has changed since this was asked")
-            )
+        if self._changed(change):
+            words = f"    {self.screen.look.glyphs.warns} the file has changed since this was asked"
+            lines.append(self.screen.paint("red", words))
         digits = max((len(str(number)) for _, number, _ in change.rows), default=1)
         for sign, number, text in change.rows:
             lines += self._row(sign, str(number or "").rjust(digits), text)

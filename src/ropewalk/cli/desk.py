@@ -8,6 +8,7 @@ from typing import Any
 from ..client.question import Question
 from ..protocol.answers import DENIED, Allow, Deny
 from ..protocol.versions import Version
+from ..sessions.figures import count
 from .card import Card, why_asked
 from .choices import choose_answers
 from .edit import edited
@@ -171,8 +172,15 @@ class Permission:
             kept = f"   kept in {offer.place}" if offer.lasting else ""
             warning = self.screen.paint("amber", f"   {self.screen.look.glyphs.warns} {offer.warning}") if offer.warning else ""
             label = words if number == 1 else " " * len(words)
-            rows.append((key if number == 1 else " ", f"{label}{which}{self.screen.letters(offer.words)}{kept}{warning}"))
+            rows.append((key if number == 1 else " ", f"{label}{which}{self._shortly(offer.words)}{kept}{warning}"))
         return rows
+
+    def _shortly(self, words: str) -> str:
+        """On a row; all of it stands there before it is granted."""
+        first, *more = words.split("\n")
+        return self.screen.letters(
+            f"{first} {self.screen.look.glyphs.dots} and {count(len(more), 'more line')}" if more else first
+        )
 
     def _keys(self) -> list[str]:
         granted = [key for key, lasting in (("s", False), ("A", True)) if any(o.lasting is lasting for o in self.offers)]

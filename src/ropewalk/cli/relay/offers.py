@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ...events.views import Matches, Offer, QuestionView, Step
 from ...sessions.figures import count
 from ..home import home_path
@@ -15,13 +17,21 @@ from ..screen import Screen
 KEYS = {"s": "session", "A": "folder"}
 """Key → scope of the offer that it takes."""
 
+MOST = 20
+"""Rules with one answer."""
+
 
 def offers_of(view: QuestionView) -> dict[str, Offer]:
     """By key. None where this can be allowed once only."""
     if view.once_only_because:
         return {}
-    found = {offer.scope: offer for offer in view.offers if offer.steps}
+    found = {offer.scope: offer for one in view.offers if (offer := replace(one, steps=few(one.steps))).steps}
     return {key: found[scope] for key, scope in KEYS.items() if scope in found}
+
+
+def few(steps: Sequence[Step]) -> list[Step]:
+    """Those that one answer can carry, and a person can read."""
+    return [step for step in steps if len(step.rules) <= MOST]
 
 
 def note_of(view: QuestionView) -> str:
@@ -30,6 +40,8 @@ def note_of(view: QuestionView) -> str:
         return ""
     if view.once_only_because:
         return f"Once only: {view.once_only_because.removesuffix(', so only once')}."
+    if view.offers and not offers_of(view):
+        return f"Once only: it would take {len(view.offers[0].steps[-1].rules)} rules, more than are granted at once ({MOST})."
     if view.no_always:
         return "Claude Code wants no lasting rule for this."
     return ""

@@ -20,7 +20,14 @@ def done_lines(screen: Screen, events: Sequence[e.Event], most: int = SOME) -> l
     because = reasons_of(events)
     titles = {event.tool_use: event.title for event in events if isinstance(event, e.ToolStarted)}
     ended = [event for event in events if isinstance(event, e.ToolFinished) and event.parent is None][-most:]
-    return [_line(screen, one, one.title or titles.get(one.tool_use, ""), because.get(one.tool_use, BY_ITSELF)) for one in ended]
+    return [
+        _line(screen, one, one.title or titles.get(one.tool_use, ""), because.get(one.tool_use) or by_itself(one))
+        for one in ended
+    ]
+
+
+def by_itself(ended: e.ToolFinished) -> str:
+    return f"{BY_ITSELF}: {ended.why}" if ended.why else BY_ITSELF
 
 
 def reasons_of(events: Sequence[e.Event]) -> dict[str, str]:

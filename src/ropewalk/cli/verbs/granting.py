@@ -14,7 +14,7 @@ from ...events.views import Matches, QuestionView, Step
 from ...sessions.figures import seconds
 from ..codes import UNANSWERED, Complaint
 from ..hand import Hand
-from ..relay.offers import granting, matched, place_of, these
+from ..relay.offers import few, granting, matched, place_of, these
 from ..run import complain, keyboard_here
 from ..screen import Screen, look_around
 from .asking import Asking
@@ -63,7 +63,7 @@ class Granting:
     async def _step(self) -> Step:
         """The narrowest offer, or the rules that were named, with what they would have matched."""
         like = "session" if self.scope == "session" else "folder"
-        steps = [step for offer in self.view.offers if offer.scope == like for step in offer.steps]
+        steps = [step for offer in self.view.offers if offer.scope == like for step in few(offer.steps)]
         wanted = list(self.verdict.rules)
         if not wanted:
             if not steps:
