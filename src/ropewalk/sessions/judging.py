@@ -19,10 +19,11 @@ from ..protocol.answers import Allow, Answer, Deny, Refusal, Reply
 from ..protocol.control import CanUseTool, ControlRequest, HookCallback
 from ..store.base import RowChange, put
 from ..store.rows import QuestionRow, VerdictRow
-from .asked import Found, file_before
+from .asked import file_before
 from .looking import Looking
 from .outline import STILL
 from .planned import find_plan
+from .plans import Found
 from .policies import run_instead
 from .verdicts import Subject, told, verdict_row
 from .wire import Wire, key_of
