@@ -8,6 +8,10 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+from ropewalk.runner.records import Record
+from ropewalk.runner.spool import segment_records
 
 from ..book import rows
 from ..house import House, HouseError
@@ -21,6 +25,8 @@ from ..tally import Tally
 
 LINK_LOST = "SELECT at FROM event_log WHERE kind = 'link_lost' AND at > ?"
 KNOWN_WITHIN = 1.0
+SAFE_AFTER = 0.1
+"""Seconds after which a line is safe from a power cut."""
 ENDS = """
 WITH ended AS (SELECT CAST(body AS TEXT) AS said FROM event_log WHERE kind = 'process_ended')
 SELECT said ->> '$.process' AS process, said ->> '$.code' AS code, said ->> '$.why' AS why, said ->> '$.stderr' AS stderr,
@@ -87,15 +93,24 @@ async def both(one: Round) -> None:
 
 def _cut_tails(load: Load, rng: random.Random) -> None:
     """What a machine loses that stops: of each spool, up to all that its CLI said in the last tenth of a second."""
-    now = time.time()
+    since = load.side.blows[-1] - SAFE_AFTER
     for one in load.house.clis():
         send(one, signal.SIGKILL)
     for cli in load.noted.read():
-        fresh = sum(said.size + 1 for said in cli.said if said.at > now - 0.1)
+        fresh = sum(said.size + 1 for said in cli.said if said.at > since)
         segments = sorted((load.house.state / "runner" / "spool").glob(f"**/{cli.process}/*.lines")) if cli.process else []
         if segments and fresh:
-            size = segments[-1].stat().st_size
-            os.truncate(segments[-1], max(0, size - rng.randint(0, fresh)))
+            cut_tail(segments[-1], sum(said.at <= since for said in cli.said), rng.randint(0, fresh))
+
+
+def cut_tail(segment: Path, safe: int, most: int) -> None:
+    """``most`` bytes, but nothing of the first ``safe`` lines: the last that a CLI said may never have come to the disk, and
+    then what lies at the end of it is older, and synced."""
+    size = segment.stat().st_size
+    with open(segment, "rb") as file:
+        ends = [end for end, found in segment_records(file.fileno(), size, 0) if isinstance(found, Record) and found.line <= safe]
+    kept = max(ends, default=0)
+    os.truncate(segment, max(kept, size - most))
 
 
 async def cli(one: Round) -> None:

@@ -19,12 +19,14 @@ from prove.load import Load
 from prove.proof import Order, Proof
 from prove.proofs import ALL
 from prove.proofs.doors import FLOODED
+from prove.proofs.kills import cut_tail
 from prove.proofs.once import SCRIPT
 from prove.proofs.wire import ODD, STILL
 from prove.report import INVARIANTS, PROMISES, judged, page
 from prove.script import TURNS
 from prove.state import State
 from prove.tally import Tally
+from ropewalk.runner.spool import Spool
 from ropewalk.sim.claude.scenario import parse
 
 
@@ -130,6 +132,19 @@ DAMAGE = {
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize(("safe", "most", "left"), [(0, 10_000, 0), (1, 10_000, 1), (1, 60, 1), (1, 0, 2), (2, 10_000, 2)])
+def test_a_machine_that_stops_loses_nothing_that_was_safe(tmp_path: Path, safe: int, most: int, left: int) -> None:
+    """ours: its CLI may have said more in its last moment than ever came to the disk."""
+    spool = Spool(str(tmp_path))
+    for line in (b"a" * 50 + b"\n", b"b" * 50 + b"\n"):
+        spool.append(line)
+    spool.close()
+    cut_tail(next(tmp_path.glob("*.lines")), safe, most)
+    again = Spool.load(str(tmp_path))
+    assert again.last == left
+    again.close()
+
+
 async def test_the_checker_sees_what_is_wrong_and_nothing_where_all_is_well(tmp_path: Path) -> None:
     """ours: a checker that can't fail proves nothing."""
     house = House(version="2.1.326")
