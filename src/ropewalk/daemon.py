@@ -99,13 +99,26 @@ class LocalRunner:
             self._spawning = False
 
 
-async def next_epoch(store: Store) -> int:
+async def next_epoch(store: Store, above: int = 0) -> int:
     """Higher than that of every earlier life: runners refuse whoever comes with a lower one."""
     before = await store.get(SettingRow, "", "epoch")
-    epoch = (msgspec.json.decode(before.value, type=int) if before else 0) + 1
+    epoch = max(above, msgspec.json.decode(before.value, type=int) if before else 0) + 1
     row = SettingRow(person="", name="epoch", value=msgspec.json.encode(epoch), at=time.time())
     await store.append(Entry(rows=[put(row, over=True)]))
     return epoch
+
+
+async def take_charge(link: RunnerLink, store: Store) -> None:
+    """Of the runner. One that has heard a higher epoch than ours had it of a life that our database has forgotten, salvaged or
+    brought back from a backup as it is: its lock says that no other hub lives here. Raises ``LinkBroken``."""
+    try:
+        await link.open()
+    except LinkBroken:
+        if link.fenced is None:
+            raise
+        log.warning("the runner knows a later life of this hub than the database", epoch=link.fenced)
+        link.begin_anew(await next_epoch(store, above=link.fenced))
+        await link.open()
 
 
 async def up_to_date(link: RunnerLink) -> None:
@@ -144,7 +157,7 @@ async def open_hub(config: Config, environ: Mapping[str, str] | None = None) -> 
         )  # fmt: skip
         roster = Roster(world)
         hub = Hub(world, roster, feed, claude)
-        await link.open()
+        await take_charge(link, store)
         stack.push_async_callback(link.close)
         await up_to_date(link)
         await claude.look()

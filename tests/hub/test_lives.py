@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -51,6 +53,26 @@ async def test_a_queue_outlives_the_hub_and_goes_on(house: House) -> None:
         turns = await talk.turns(session.id, 2)
         assert turns[1]["prompts"] == [queued.id]
     assert house.prompts_heard().count(queued.id) == 1
+
+
+async def test_a_database_that_forgot_its_lives_takes_its_runner_back(house: House) -> None:
+    """ours: salvaged, or brought back from a backup; its lock says that no other hub is there, and the process goes on"""
+    house.rule("first", ASKS, {"text": "One."})
+    async with house.opened() as talk:
+        session = await talk.new("first")
+        await talk.question(session.id)
+    async with house.opened():
+        pass
+    with closing(sqlite3.connect(house.config.database)) as database, database:
+        database.execute("DELETE FROM setting WHERE name = 'epoch'")
+    async with house.opened() as talk:
+        question = await talk.question(session.id)
+        await talk.hub.answer(MIA, question.id, c.Answer(behavior="allow"))
+        await talk.turns(session.id, 1)
+        assert talk.hub.world.link.epoch == 3
+    async with house.opened() as talk:
+        assert talk.hub.world.link.epoch == 4
+        assert (await talk.kinds(session.id)).count("process_started") == 1
 
 
 @demand("000-29", tag="sim")

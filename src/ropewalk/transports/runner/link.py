@@ -92,6 +92,10 @@ class RunnerLink:
             await self.close()
             raise
 
+    def begin_anew(self, epoch: int) -> None:
+        """After a refusal for a lower epoch: ``open`` it again with this one."""
+        self.epoch, self.fenced = epoch, None
+
     async def close(self) -> None:
         """Leave the runner alone: it and its CLIs live on. What was sent before is heard; who waits for an answer gets
         ``LinkBroken``."""
