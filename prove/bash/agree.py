@@ -26,14 +26,15 @@ def unsaid(script: Script, done: Ran) -> str:
     for argv in done.argv:
         if not any(_fits(part.words, argv) for part in said):
             return f"ran {argv}"
-    places = {place for part in script.parts for name in part.writes if (place := _place(part, name)) is not None}
-    if any(part.writes and part.folder is None for part in script.parts):
+    places = {place for part in script.parts for name in part.writes for place in _places(part, name)}
+    if any(part.writes and part.folder is None and not part.folders for part in script.parts):
         return ""
     return next((f"made {name}" for name in done.made if name not in places), "")
 
 
-def _place(part: Part, name: str) -> str | None:
-    return None if part.folder is None else posixpath.normpath(posixpath.join(part.folder, name))
+def _places(part: Part, name: str) -> list[str]:
+    folders = part.folders or (() if part.folder is None else (part.folder,))
+    return [posixpath.normpath(posixpath.join(folder, name)) for folder in folders]
 
 
 def _fits(words: Sequence[Word], argv: Sequence[str]) -> bool:

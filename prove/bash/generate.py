@@ -247,7 +247,7 @@ class Maker:
         return f"case {self.word(0)} in a|b) {self.simple(depth)};; *) {self.simple(depth)};; esac"
 
     def shell(self, depth: int) -> str:
-        return f"bash -c {self.spelled(self.simple(0))}"
+        return f"{self.random.choice(('bash', 'sh'))} -c {self.spelled(self.simple(0))}"
 
     def test(self, depth: int) -> str:
         return self.random.choice(

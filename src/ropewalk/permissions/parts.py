@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from .commands import tokens
 from .found import by_rule, judged
 from .paths import OF_A_PROCESS, Name, inside, joined, name_of
@@ -55,11 +57,16 @@ class Judge:
         self._all = parts
         for part in parts:
             if part.kind == "command" and part.words:
-                verdicts.append(self._command(part))
                 program = part.words[0].text
-            else:
-                verdicts.append(self._besides(part, program if part.kind == "heredoc" and program not in TAKES_TEXT else ""))
+            verdicts.append(self._part(part, program if part.kind == "heredoc" and program not in TAKES_TEXT else ""))
         return tuple(verdicts)
+
+    def _part(self, part: Part, given_to: str) -> PartVerdict:
+        """Where it may run in one of several folders, the strictest of them."""
+        if part.folders:
+            every = (self._part(replace(part, folder=folder, folders=()), given_to) for folder in part.folders)
+            return min(every, key=lambda one: RANK[one.behavior])
+        return self._command(part) if part.kind == "command" and part.words else self._besides(part, given_to)
 
     def neutral(self, part: Part) -> bool:
         """Whether its permission says nothing: such parts alone are not enough to allow a command."""

@@ -44,11 +44,11 @@ def needs(request: Request, home: str = "", root: str = "", folders: tuple[str, 
 
 def _bash_names(request: Request, home: str) -> Iterable[str]:
     for part in taken_apart_once(request).parts:
-        if part.folder is None:
-            continue
-        folder = joined(part.folder, request.cwd, home)
         goes = (Judge.target(part),) if part.words and part.words[0].text == "cd" and part.kind == "command" else ()
-        yield from (joined(path, folder, home) for path in (*part.reads, *part.writes, *goes))
+        for place in part.folders or (part.folder,):
+            folder = joined(place or "", request.cwd, home)
+            paths = (*part.reads, *part.writes, *goes)
+            yield from (joined(path, folder, home) for path in paths if place is not None or path.startswith(("/", "~")))
 
 
 def decide(request: Request, rules: Rulebook | Iterable[Rule], context: Context | None = None) -> Verdict:

@@ -7,7 +7,9 @@ from ropewalk.permissions.shell.model import Word
 NEVER = "\0never"
 """The folder of what is not reached, behind ``exit``."""
 
-Folder = str | None
+Folder = str | tuple[str, ...] | None
+"""One, one of a few (``cd x; …``: the start where there is no x), or any."""
+MOST = 4
 After = tuple[Folder, Folder]
 """Where the shell is after a command that succeeded, and after one that failed."""
 
@@ -15,12 +17,21 @@ After = tuple[Folder, Folder]
 def either(one: Folder, other: Folder) -> Folder:
     if one == other or other == NEVER:
         return one
-    return other if one == NEVER else None
+    if one == NEVER or one is None or other is None:
+        return other if one == NEVER else None
+    found = tuple(sorted({*_each(one), *_each(other)}))
+    return found if len(found) <= MOST else None
+
+
+def _each(folder: str | tuple[str, ...]) -> tuple[str, ...]:
+    return folder if isinstance(folder, tuple) else (folder,)
 
 
 def joined(folder: Folder, target: str) -> Folder:
     if target.startswith("/"):
         return target
+    if isinstance(folder, tuple):
+        return tuple(f"{one.rstrip('/')}/{target}" if one else target for one in folder)
     if folder is None or folder == NEVER:
         return folder
     return f"{folder.rstrip('/')}/{target}" if folder else target

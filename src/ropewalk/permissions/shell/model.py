@@ -43,6 +43,8 @@ class Part(Struct, frozen=True):
     """Bash might read it otherwise, or nobody can tell what it does: only a person decides (or a deny rule)."""
     folder: str | None = ""
     """Where it runs, relative to the start; absolute after ``cd /x``; None when that is not known any more."""
+    folders: tuple[str, ...] = ()
+    """Where ``folder`` is None, but it must be one of these."""
     inner: bool = False
     """It is run by the part before it that has ``wrapper``."""
     wrapper: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ropewalk.permissions.shell.assignments import doubt_of_assignment
 from ropewalk.permissions.shell.crude import found_words
 from ropewalk.permissions.shell.distrust import DEEPEST, odd_text
@@ -172,7 +174,7 @@ class Walk:
             wrapper=found.wrapper,
             harmless=found.harmless and not doubt,
         )
-        self.parts.append(part)
+        self._keep(part, folder)
         if found.runs or found.scripts:
             self._runs(found, node, folder)
 
@@ -211,17 +213,20 @@ class Walk:
         if isinstance(node, Compound) and node.doubts:
             self._add(node.text, doubt=node.doubts[0])
         for redirect in node.redirects:
-            self.parts.append(redirect_part(redirect, _reached(folder), self.wrapped))
+            self._keep(redirect_part(redirect, _reached(folder), self.wrapped), folder)
         for inside in node.inside:
             self.parts.append(Part("substitution", inside.text, folder=_reached(folder), inner=self.wrapped))
             self.listing(inside.body, folder)
+
+    def _keep(self, part: Part, folder: Folder) -> None:
+        self.parts.append(replace(part, folders=folder) if isinstance(folder, tuple) else part)
 
     def _add(self, text: str, doubt: str) -> None:
         self.parts.append(Part("command", text, doubt=doubt, inner=self.wrapped))
 
 
 def _reached(folder: Folder) -> str | None:
-    return None if folder == NEVER else folder
+    return folder if isinstance(folder, str) and folder != NEVER else None
 
 
 def _text_of(run: Run, node: Simple | None) -> str:

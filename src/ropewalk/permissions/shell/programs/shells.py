@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ropewalk.permissions.shell.found import Found
 from ropewalk.permissions.shell.model import Word
 from ropewalk.permissions.shell.program import Program
 
+_OTHERWISE = re.compile(
+    r"\$['\"\[]|&>|>&(?![0-9-])|\|&|<<<|[<>]\(|\[\[|\(\(|;;?&|\+=|\b(?:function|coproc|select|source|time)\b|\{[^}\s]*(?:,|\.\.)"
+)
 _FLAGS = frozenset("ceuxl")
 
 
@@ -24,9 +28,19 @@ def _shell(words: tuple[Word, ...]) -> Found:
             command = command or "c" in text
         elif not command or text.startswith(("-", "+")):
             return _doubtful(words, f"{words[0].text} {text} runs what nobody has looked at")
+        elif other_for(words[0].text, text):
+            return Found(
+                doubt=f"{words[0].text} need not be bash, and reads “{other_for(words[0].text, text)}” otherwise", scripts=[text]
+            )
         else:
             return Found(wrapper=True, understood=True, scripts=[text])
     return Found(doubt=f"{words[0].text} runs what it reads")
+
+
+def other_for(shell: str, script: str) -> str:
+    """What in this script a plain shell (dash, for one) reads otherwise than bash: ``ls &>x rm y`` runs rm there."""
+    found = None if shell.rpartition("/")[2] in ("bash", "zsh") else _OTHERWISE.search(script)
+    return found.group() if found else ""
 
 
 def _doubtful(words: tuple[Word, ...], why: str) -> Found:

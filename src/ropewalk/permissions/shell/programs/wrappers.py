@@ -8,6 +8,7 @@ from ropewalk.permissions.shell.found import ANYTHING, Found, Run
 from ropewalk.permissions.shell.model import Word
 from ropewalk.permissions.shell.options import Given, Option, given
 from ropewalk.permissions.shell.program import Program, program
+from ropewalk.permissions.shell.programs.shells import other_for
 
 Look = Callable[[tuple[Word, ...]], Found]
 
@@ -164,7 +165,10 @@ def _watch(words: tuple[Word, ...]) -> Found:
     rest = words[said.first :]
     if not all(word.exact for word in rest):
         found.doubtful("watch gives its words to a shell, and one of them is not known")
-    found.scripts.append(" ".join(word.text for word in rest))
+    script = " ".join(word.text for word in rest)
+    if otherwise := other_for("sh", script):
+        found.doubtful(f"watch gives its words to sh, which need not be bash, and reads “{otherwise}” otherwise")
+    found.scripts.append(script)
     return found
 
 
