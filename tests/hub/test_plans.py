@@ -116,7 +116,10 @@ async def test_a_fresh_start_in_another_mode(talk: Talk) -> None:
     assert (await talk.hub.session(MIA, session.id)).mode == "default"
 
 
-@pytest.mark.parametrize("plan", ["fresh", "keep_edits"])
+AS_ROOT = pytest.mark.skipif(os.geteuid() == 0, reason="a CLI does not start in it as root; shown on real ones as somebody else")
+
+
+@pytest.mark.parametrize("plan", [pytest.param("fresh", marks=AS_ROOT), "keep_edits"])
 async def test_bypass_by_name_has_a_length_and_ends(house: House, plan: str) -> None:
     """seed 003 (bypass where it is available); ours: by an admin, with a length, ended by the hub"""
     house.settings["allow_bypass"] = True
@@ -128,11 +131,6 @@ async def test_bypass_by_name_has_a_length_and_ends(house: House, plan: str) -> 
             await answer(talk, question.id, "allow", plan, mode="bypassPermissions", for_seconds=60, who=JO)
         clock = Clock(talk)
         await answer(talk, question.id, "allow", plan, mode="bypassPermissions", for_seconds=60)
-        import asyncio
-
-        await asyncio.sleep(4)
-        for x in await talk.events(session.id):
-            print(x)
         await until_idle(talk, session.id)
         assert (await talk.turns(session.id, 1))[-1]["text"].startswith("Mode bypassPermissions")
         assert (await talk.hub.session(MIA, session.id)).mode == "bypassPermissions"
