@@ -42,7 +42,7 @@ class House:
 
     def planning(self, name: str, folder: str = "") -> Planning:
         cwd = self.place.project / folder
-        if folder:
+        if folder and not cwd.exists():
             (cwd / ".claude").mkdir(parents=True)
             (cwd / "our-plans").mkdir()
             (cwd / ".claude" / "settings.json").write_text('{"plansDirectory": "./our-plans"}')
@@ -211,13 +211,13 @@ async def test_two_sessions_that_plan_at_once_have_each_its_own_plan(house: Hous
     """seed 003; measured (all): a plan that was written under another name is not in the question; it is read from the file
     that this session wrote, though another one is newer"""
     remote = house.remote
-    emma, fred = house.planning("emma"), house.planning("fred")
+    emma, fred = house.planning("emma", "of-two"), house.planning("fred", "of-two")
     folder = Path(await emma.begin()).parent
     own = str(folder / "another-name.md")
     asked = await emma.ask(reply(tool("Write", file_path=own, content=emma.plan)))
     path = await fred.begin()
-    if asked.tool == "Write":  # it is not the file that the CLI named
-        await remote.answer(asked.id, behavior="allow")
+    assert asked.tool == "Write"  # it is not the file that the CLI named, so this is asked
+    await remote.answer(asked.id, behavior="allow")
     first = await plan_of(emma)
     second = await fred.ask(reply(tool("Write", file_path=path, content=fred.plan)))
     assert first.plan and second.plan and "plan" not in _input(first)
