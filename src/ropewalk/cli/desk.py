@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..client.question import Question
+from ..events.commands import AllowedPrompt
 from ..protocol.answers import DENIED, Allow, Deny
 from ..protocol.versions import Version
 from ..sessions.figures import count
@@ -42,12 +43,12 @@ class Desk:
         self.far, self.edit = far, edit
         self._version, self._agents = version, agents
 
-    async def decide(self, question: Question, waiting: int = 0) -> Decision:
-        """Draw it, ask, return the verdict. ``waiting``: how many more are open behind it."""
+    async def decide(self, question: Question, waiting: int = 0, wishes: Sequence[AllowedPrompt] | None = None) -> Decision:
+        """Draw it, ask, return the verdict. ``waiting``: how many more are open behind it. ``wishes``: of a hub's plan."""
         hand = Hand(self.screen, self.keyboard)
         async with self.keyboard.open():
             if question.kind == "plan":
-                return await decide_plan(hand, question, self._version())
+                return await decide_plan(hand, question, self._version(), wishes)
             if question.kind == "choice" and question.choices:
                 return await choose_answers(hand, question)
             agent = self._agents.get(question.asked.agent_id or "", "")

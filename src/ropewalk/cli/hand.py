@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..events.commands import Remember
+from ..events.commands import AllowedPrompt, Remember
 from ..protocol.answers import Answer
 from .keys import Keyboard
 from .screen import Screen
@@ -23,7 +23,9 @@ class Decision:
     stops: bool = False
     """The person ends the turn here."""
     way: str | None = None
-    """Of a plan: fresh, keep_edits, keep_ask, revise or stop."""
+    """Of a plan: fresh, keep_edits, keep_ask, revise, outline or stop."""
+    wishes: Sequence[AllowedPrompt] = ()
+    """What a plan asks for, and is granted for the session."""
     remember: Remember | None = None
     """Rules of ours that are granted with it."""
     shown: str = ""

@@ -106,10 +106,11 @@ usage: ropewalk answer ID [verdict]    (ID of a session, or of a question)
   ropewalk answer . --deny "use the test db"    Claude goes on with that
   ropewalk answer . --always --yes              and grant the narrowest rule
   ropewalk answer . --choose 1 --choose "2=VAT, the Norwegian one"
-  ropewalk answer . --plan keep-ask             fresh keep-edits revise stop
+  ropewalk answer . --plan keep-ask             keep-edits fresh outline ...
 
 verdict --allow  --deny REASON [--stop: and end the turn]  --edit (your version)
-        --choose [Q=]ANSWER  --plan WAY (revise takes words behind it)
+        --choose [Q=]ANSWER  --plan fresh|keep-edits|keep-ask|outline|stop,
+        --plan revise WORDS
 grant   --session (till it ends)  --always [--in DIR|everywhere]  with them:
         --rule RULE  --for 10m  --uses N; read and agreed to, unless --yes
         --suggestion N: hand the Nth of claude's own offers back to it

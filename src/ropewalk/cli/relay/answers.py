@@ -17,7 +17,7 @@ from ..run import NOBODY
 from ..safe import one_line
 from ..screen import Screen
 from .permission import HubPermission
-from .question import question_of, version_of
+from .question import question_of, version_of, wishes_of
 
 PATIENCE = 2.0
 """Seconds for the look into the past that a card is drawn with."""
@@ -46,7 +46,7 @@ class AtDesk:
         question = question_of(view)
         if question.kind == "plan" or (question.kind == "choice" and question.choices):
             desk = Desk(self._screen, self._keyboard, view.cwd, lambda: self._version, {})
-            decision = await desk.decide(question)
+            decision = await desk.decide(question, wishes=wishes_of(view))
         else:
             async with self._keyboard.open():
                 hand = Hand(self._screen, self._keyboard)

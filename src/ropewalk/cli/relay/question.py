@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...client.question import Question
-from ...events.commands import Answer, Remember
+from ...events.commands import AllowedPrompt, Answer, Remember
 from ...events.events import QuestionClosed
 from ...events.views import QuestionView
 from ...protocol.answers import Allow, Deny
@@ -52,11 +52,12 @@ def answer_of(view: QuestionView, decision: Decision) -> Answer:
 
 def _answer_of(view: QuestionView, decision: Decision) -> Answer:
     given = decision.answer
+    wishes = list(decision.wishes)
     if decision.way == "fresh":
         changed = {"plan": decision.fresh} if decision.fresh != question_of(view).plan else None
-        return Answer(behavior="allow", plan="fresh", updated_input=changed)
+        return Answer(behavior="allow", plan="fresh", updated_input=changed, allowed_prompts=wishes)
     if isinstance(given, Deny):
-        words = None if decision.way == "stop" else given.message
+        words = None if decision.way in ("stop", "outline") else given.message
         return Answer(behavior="deny", message=words, interrupt=given.interrupt, plan=_way(decision))
     if not isinstance(given, Allow):
         raise TypeError("a person allows or denies")
@@ -66,7 +67,19 @@ def _answer_of(view: QuestionView, decision: Decision) -> Answer:
     remember = decision.remember
     if decision.way is None and given.updated_permissions:
         remember = Remember(suggestion=view.suggestions.index(dict(given.updated_permissions[0])))
-    return Answer(behavior="allow", updated_input=changed_input, remember=remember, plan=_way(decision))
+    return Answer(
+        behavior="allow", updated_input=changed_input, remember=remember, plan=_way(decision), allowed_prompts=wishes
+    )  # fmt: skip
+
+
+def wishes_of(view: QuestionView) -> list[AllowedPrompt]:
+    """What a plan asks to be allowed, each with the rule that says it; without one where it is mere words."""
+    listed = (view.plan or {}).get("requested") or []
+    return [
+        AllowedPrompt(tool=str(one["tool"])[:200], prompt=str(one.get("prompt") or "")[:4096], rule=one.get("rule"))
+        for one in listed
+        if one.get("tool")
+    ]
 
 
 def _way(decision: Decision) -> Any:

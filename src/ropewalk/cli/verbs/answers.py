@@ -109,7 +109,7 @@ def _plan(view: QuestionView, verdict: Verdict) -> Answer:
     if view.asks != "plan":
         raise UsageError("this is no plan; answer it with --allow or --deny")
     way = PLANS[verdict.plan or ""]
-    behavior = "deny" if way in ("revise", "stop") else "allow"
+    behavior = "deny" if way in ("revise", "outline", "stop") else "allow"
     return Answer(behavior=cast(Any, behavior), plan=cast(Any, way), message=verdict.words, interrupt=way == "stop")
 
 

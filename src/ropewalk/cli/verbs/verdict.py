@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from ...errors import UsageError
 
-PLANS = {"fresh": "fresh", "keep-edits": "keep_edits", "keep-ask": "keep_ask", "revise": "revise", "stop": "stop"}
+PLANS = {
+    "fresh": "fresh",
+    "keep-edits": "keep_edits",
+    "keep-ask": "keep_ask",
+    "revise": "revise",
+    "outline": "outline",
+    "stop": "stop",
+}
 
 YES = {"choice": "--choose", "plan": "--plan"}
 """What takes the place of ``--allow``."""
