@@ -124,6 +124,7 @@ after a y. Without a hub, s and A grant claude's own offers.
 A plan:  1  fresh start: a new conversation that knows only the plan
          2  go on and accept edits      3  go on and ask before each edit
          d  not yet, with your words    D  keep the plan, stop here
+         o  not yet, an outline first   t  tick what it asks to be allowed
 Choices: a number, several numbers with commas, or your own words; then y sends.
 
 What was typed before a card was drawn does not count; Enter answers nothing.

@@ -191,6 +191,46 @@ def test_a_file_behind_a_link_is_granted_by_both_of_its_names(hub: HubDesk) -> N
     assert sorted(text for _, text, _ in rules(hub)) == ["Edit(link.txt)", "Edit(~/real.txt)"]
 
 
+# -- plans
+
+WISHES = [{"tool": "Bash", "prompt": "npm test"}, {"tool": "Bash", "prompt": "look around a bit"}]
+
+
+def test_what_a_plan_asks_for_is_ticked_read_and_granted_with_it(hub: HubDesk) -> None:
+    """ours: only what is ticked, as a rule of ours for this session; mere words can't be"""
+    hub.script({"plan": "# The plan", "allowed_prompts": WISHES}, {"text": "Done."})
+    with hub.terminal("run", "--mode", "plan", "go") as terminal:
+        card = terminal.until("1/2/3/d/D ›")
+        assert "1  Bash: npm test   Bash(npm test)" in card and "2  Bash: look around a bit   mere words" in card
+        terminal.press("t")
+        terminal.until("(Enter: nothing)")
+        terminal.press(f"1 2{ENTER}")
+        read = terminal.until("Grant this rule? y/n ›")
+        assert "for this session, until it ends:\n    Bash(npm test)\n" in read
+        terminal.press("y")
+        terminal.until("1/2/3/d/D ›")
+        assert rules(hub) == []
+        terminal.press("3")
+        terminal.until("Done.")
+        assert terminal.end() == 0
+    assert rules(hub) == [("allow", "Bash(npm test)", "session")]
+
+
+def test_a_plan_is_sent_back_for_an_outline(hub: HubDesk) -> None:
+    """ours: with the hub's words for it; by a key, and by a flag"""
+    hub.script({"plan": "# The plan", "if_denied": [{"text": "Told: {reason}"}]})
+    with hub.terminal("run", "--mode", "plan", "go") as terminal:
+        terminal.until("1/2/3/d/D ›")
+        terminal.press("o")
+        assert "outline" in terminal.until("Told: Not yet: first write the plan out")
+        assert terminal.end() == 0
+    session = hub.new("--mode", "plan", "go")
+    hub.question(session)
+    assert hub.ropewalk("answer", session, "--plan", "outline").code == 0
+    hub.status(session, "idle")
+    assert hub.answers[-1]["behavior"] == "deny"
+
+
 # -- by flags
 
 

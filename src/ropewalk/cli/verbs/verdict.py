@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from ...errors import UsageError
 
 PLANS = {
-    "fresh": "fresh",
-    "keep-edits": "keep_edits",
-    "keep-ask": "keep_ask",
-    "revise": "revise",
-    "outline": "outline",
+    "fresh": "fresh", "keep-edits": "keep_edits", "keep-ask": "keep_ask", "revise": "revise", "outline": "outline",
     "stop": "stop",
-}
+}  # fmt: skip
 
 YES = {"choice": "--choose", "plan": "--plan"}
 """What takes the place of ``--allow``."""
