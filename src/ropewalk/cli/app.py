@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import UsageError
 from . import pages
+from .audit_app import audit_commands
 from .hub_app import hub_commands
 from .rules_app import rules_commands
 
@@ -199,3 +200,4 @@ def show_help(topic: Annotated[list[str] | None, typer.Argument()] = None) -> No
 
 hub_commands(app, Page, Pages)
 rules_commands(app, Page, Pages)
+audit_commands(app, Page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .audit_pages import AUDIT_PAGES
 from .hub_pages import HUB_PAGES
 from .rules_pages import RULES_PAGES
 
@@ -21,6 +22,7 @@ usage: ropewalk COMMAND [options]          ropewalk COMMAND --help
   ls  show  logs           the list, one session, what happened in it
   interrupt  stop  wake    its turn, its process
   rules                    what runs unasked, what is asked, what never runs
+  audit  why               what was allowed and denied, and because of what
   token  runner            who may come in; where the work is done
   doctor  sim  completion  what is amiss; stand-ins; for bash, zsh, fish
   version  help            this; help [command], or: questions
@@ -146,5 +148,6 @@ PAGES = {
     "questions": QUESTIONS,
     **HUB_PAGES,
     **RULES_PAGES,
+    **AUDIT_PAGES,
 }
 """By the words behind ``ropewalk help``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, Literal, TypeVar
 
@@ -240,6 +240,25 @@ class Remote:
         """Rules that would have answered what people keep approving; none wider than what was approved."""
         return (await self._calls.get("/rules/suggested", Page[v.Suggestion])).items
 
+    # -- the audit
+
+    async def audit(
+        self, asked: c.AuditFilter | None = None, *, limit: int = 100, cursor: str | None = None
+    ) -> Page[v.VerdictView]:
+        """Verdicts newest first; go on with ``next`` as ``cursor`` until it is None. A page may be short, even empty."""
+        return await self._calls.get("/audit", Page[v.VerdictView], limit=limit, cursor=cursor, **_query(asked))
+
+    def export_audit(self, asked: c.AuditFilter | None = None, form: Literal["csv", "jsonl"] = "csv") -> AsyncIterator[bytes]:
+        """Every row, in pieces as they come."""
+        return self._calls.pieces("/audit/export", format=form, **_query(asked))
+
+    async def verdict(self, verdict: str) -> v.Why:
+        return await self._calls.get(f"/audit/{verdict}", v.Why)
+
+    async def why(self, session: str, *, tool_use: str | None = None, seq: int | None = None) -> v.Why:
+        """Why a tool call ran or did not; the last one of the session without either."""
+        return await self._calls.get(f"/sessions/{session}/why", v.Why, tool_use=tool_use, seq=seq)
+
     # -- the process
 
     async def interrupt(self, session: str) -> v.Receipt:
@@ -333,3 +352,9 @@ def _words(content: Content | None, name: str) -> dict[str, Any]:
     if content is None or isinstance(content, str):
         return {name: content}
     return {"content": [dict(block) for block in content]}
+
+
+def _query(asked: c.AuditFilter | None) -> dict[str, Any]:
+    """As the query has it: who answered is ``by`` there."""
+    given = msgspec.to_builtins(asked) if asked is not None else {}
+    return {{"who": "by"}.get(name, name): value for name, value in given.items()}

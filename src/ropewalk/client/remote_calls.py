@@ -10,7 +10,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx
@@ -80,6 +80,19 @@ class Calls:
     async def look(self, path: str, asked: Mapping[str, Any], into: type[T]) -> T:
         """A look whose question is a body: nothing is done by it, so it has no name."""
         return _typed(await self._ask("POST", path, content=json.dumps(asked).encode()), into)
+
+    async def pieces(self, path: str, **query: Any) -> AsyncIterator[bytes]:
+        """A long answer as it comes. Not asked for again: part of it may have been given on already."""
+        given = {name: _word(value) for name, value in query.items() if value is not None}
+        heads = {"authorization": f"Bearer {self._where.token}"}
+        try:
+            async with self._http.stream("GET", f"{self._where.url}{BASE}{path}", params=given, headers=heads) as answer:
+                if answer.status_code >= 300:
+                    raise error_said(answer.status_code, said_in(await answer.aread()))
+                async for piece in answer.aiter_bytes():
+                    yield piece
+        except httpx.TransportError as error:
+            raise unreachable(self._where.url, error) from None
 
     async def do(self, method: str, path: str, command: Any, into: type[T], within: float = 0.0) -> T:
         """Carry out a command. It gets a ``client_id`` if it has none, so that a repeat is the same command."""

@@ -15,6 +15,7 @@ import typer
 
 from ropewalk.cli import pages
 from ropewalk.cli.app import app
+from ropewalk.cli.audit_pages import AUDIT_PAGES
 from ropewalk.cli.hub_pages import HUB_PAGES
 from ropewalk.cli.rulings_pages import RULINGS_PAGES
 from tests.cli.hub.conftest import HubDesk, desk_at
@@ -22,7 +23,7 @@ from tests.cli.hub.conftest import HubDesk, desk_at
 ROOT = Path(__file__).resolve().parents[3]
 HOW_TO, REFERENCE = ROOT / "docs" / "how-to", ROOT / "docs" / "reference" / "cli.md"
 EXAMPLE = re.compile(r"^  (?=\S)((?:git |echo )?.*?ropewalk\b.*?)(?:   .*)?$", re.MULTILINE)
-PAGES = {**HUB_PAGES, **RULINGS_PAGES, "": pages.MAIN, "run": pages.RUN, "questions": pages.QUESTIONS}
+PAGES = {**HUB_PAGES, **RULINGS_PAGES, **AUDIT_PAGES, "": pages.MAIN, "run": pages.RUN, "questions": pages.QUESTIONS}
 TWICE = ("stop", "wake", "rules ls", "rules on", "rules off")
 EXAMPLES = [(name, match[1]) for name, page in PAGES.items() if name not in TWICE for match in EXAMPLE.finditer(page)]
 EXAMPLES = [(name, example) for name, example in EXAMPLES if "my.toml" not in example]
@@ -45,6 +46,7 @@ RULES = [
     {"prompt": "asks", "steps": [ASK, {"text": "ok"}]},
     {"prompt": "chooses", "steps": [{"ask": TWO}, {"text": "ok"}]},
     {"prompt": "plans", "steps": [{"plan": "# Plan"}, {"text": "ok"}]},
+    {"prompt": "lists", "steps": [{"tool": "Bash", "input": {"command": "ls"}}, {"text": "ok"}]},
     {"steps": [{"text": "ok"}]},
 ]
 
@@ -75,7 +77,7 @@ def prepare(desk: HubDesk, example: str) -> None:
         kind = "chooses" if "--choose" in example else "plans" if "--plan" in example else "asks"
         desk.question(desk.new("--mode", "plan" if kind == "plans" else "default", kind))
     else:
-        desk.status(desk.new("hello"), "idle")
+        desk.status(desk.new("lists" if re.search(r"\b(audit|why)\b", example) else "hello"), "idle")
 
 
 @pytest.mark.slow
