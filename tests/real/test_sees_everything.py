@@ -1,0 +1,102 @@
+"""With ``see_everything`` each call of a real CLI is judged; while the hub is dead it waits, and is never refused for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ropewalk import Remote
+from ropewalk.events.events import ToolFinished
+from ropewalk.events.views import VerdictView
+from ropewalk.sim.model import Rule, SimModel, reply
+from tests.hub.house import until
+from tests.real.rig import Place, give_away, versions
+from tests.real.rig_hub import ServedHub, question_of, served_hub
+from tests.real.rig_talk import command, touch
+from tests.real.test_hub import turns
+
+ALL = ("2.1.37", "2.1.62", "2.1.120", "2.1.326")
+
+
+@pytest.fixture
+async def hub(place: Place, cli_version: str, model: SimModel) -> AsyncIterator[ServedHub]:
+    async with served_hub(place, cli_version, model) as hub:
+        (hub.folder / "config.toml").write_text("see_everything = true\n")
+        yield hub
+
+
+async def finished(remote: Remote, session: str) -> list[ToolFinished]:
+    return [event for event in await remote.events(session, limit=1000) if isinstance(event, ToolFinished)]
+
+
+async def audit(remote: Remote) -> list[VerdictView]:
+    return [*(await remote.audit()).items][::-1]
+
+
+@versions(*ALL)
+async def test_a_rule_denies_what_the_cli_would_allow_and_other_calls_are_not_disturbed(
+    hub: ServedHub, place: Place, model: SimModel
+) -> None:
+    """measured (all): listing and reading run unasked; a hook's denial holds; what is asked is asked as ever"""
+    (place.project / "notes.txt").write_text("remember")
+    give_away(place.project)
+    steps = [command("ls notes.txt"), command("cat notes.txt"), touch("made.txt"), reply("Done.")]
+    model.add(Rule(steps, when="look around"))
+    remote = await hub.serve()
+    await remote.add_rule("Bash(cat:*)", "deny", note="not this one")
+    session = (await remote.start(str(place.project), prompt="look around")).id
+    question = await question_of(remote, session)
+    assert question.line == "Run: touch made.txt"
+    await remote.answer(question.id, behavior="allow")
+    await turns(remote, session, 1)
+    listed, read, made = await finished(remote, session)
+    assert not listed.failed and "notes.txt" in listed.output
+    assert read.failed and "not this one" in read.output and "remember" not in read.output
+    assert not made.failed and (place.project / "made.txt").exists()
+    lines = await audit(remote)
+    assert [(line.because_kind, line.behavior) for line in lines] == [("cli", "allow"), ("rule", "deny"), ("person", "allow")]
+    assert lines[0].because.startswith("Claude Code itself: ") and lines[0].what == "Run: ls notes.txt"
+    why = await remote.why(session, tool_use=read.tool_use)
+    assert why.rule is not None and why.rule.text == "Bash(cat:*)" and why.ends_it
+    await remote.close()
+
+
+@versions(*ALL)
+async def test_a_call_waits_for_a_hub_that_was_killed(hub: ServedHub, place: Place, model: SimModel) -> None:
+    """ours: kill -9 while a command runs; the next call is made while no hub is there, and the next hub judges it"""
+    gate = place.project / "gate"
+    os.mkfifo(gate)
+    (place.project / "notes.txt").write_text("remember")
+    give_away(place.project)
+    model.add(Rule([command("cat gate"), command("ls notes.txt"), command("cat notes.txt"), reply("Done.")], when="go on"))
+    remote = await hub.serve()
+    await remote.add_rule("Bash(cat notes.txt)", "deny")
+    session = (await remote.start(str(place.project), prompt="go on")).id
+    writer = await until(lambda: opened(gate), "reader of the gate")
+    await remote.close()
+    hub.kill()
+    os.write(writer, b"through")
+    os.close(writer)
+    await until(lambda: asked(model, 2), "call of the model while no hub is there")
+    remote = await hub.serve()
+    await turns(remote, session, 1)
+    through, listed, read = await finished(remote, session)
+    assert "through" in through.output and not through.failed
+    assert not listed.failed and "notes.txt" in listed.output
+    assert read.failed and "remember" not in read.output
+    await remote.close()
+
+
+async def opened(gate: Path) -> int | None:
+    """A way to write into it, once somebody reads; 0 is never one of ours."""
+    try:
+        return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+async def asked(model: SimModel, times: int) -> bool:
+    return sum(call.kind == "main" for call in model.requests) >= times
