@@ -29,6 +29,8 @@ class Book:
     prompts: dict[str, dict[str, Any]] = field(default_factory=dict)
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     commands: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rules: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def of_kind(self, session: str, *kinds: str) -> list[dict[str, Any]]:
         return [event for event in self.events.get(session, {}).values() if event["kind"] in kinds]
@@ -79,7 +81,7 @@ def read(path: Path) -> Book:
     with closing(connected(path)) as connection:
         connection.execute("BEGIN")
         for table, into in (("session_now", book.sessions), ("process", book.processes), ("prompt", book.prompts),
-                            ("question", book.questions)):  # fmt: skip
+                            ("question", book.questions), ("verdict", book.verdicts), ("rule", book.rules)):  # fmt: skip
             into.update({row["id"]: dict(row) for row in connection.execute(f"SELECT * FROM {table}")})
         book.commands = {row["client_id"]: dict(row) for row in connection.execute("SELECT * FROM command")}
         for session, seq, body in connection.execute("SELECT session, seq, body FROM event_log ORDER BY session, seq"):

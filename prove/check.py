@@ -12,6 +12,7 @@ from typing import Any
 
 from ropewalk.sim.claude.ledger import KEPT_WHOLE
 
+from .allowed import Allowing
 from .book import Book, integrity, read, rows
 from .house import House
 from .listeners import Told
@@ -207,22 +208,29 @@ def _answers(book: Book, clis: list[Cli], people: People, findings: Findings) ->
     """I4, I5, and that an answer which was acknowledged reached the CLI or is said not to have."""
     asked = {(row["process"], row["request_id"]): row for row in book.questions.values()}
     heard: dict[str, Counter[str]] = {}
+    told: Counter[tuple[str, str]] = Counter()
+    allowing = Allowing(book, people)
     for cli in clis:
         for line in cli.heard:
             reply = line.get("response") if line.get("type") == "control_response" else None
             if isinstance(reply, dict):
-                row = asked.get((cli.process, str(reply.get("request_id"))))
+                request = str(reply.get("request_id"))
+                told[cli.process, request] += 1
+                row = asked.get((cli.process, request))
                 inner = reply.get("response") or {}
                 if row is not None:
                     heard.setdefault(row["id"], Counter())[str(inner.get("behavior", "other"))] += 1
-                elif inner.get("behavior") == "allow":
-                    findings.lose("I4", f"a CLI was told allow for {reply.get('request_id')}, which no row knows")
-    for question, told in heard.items():
-        findings.counts["answers"] += 1
-        if told.total() > 1:
-            findings.double("I5", f"question {question} was answered {dict(told)} to the CLI")
-        if told["allow"] and people.verdicts.get(question) != "allow":
-            findings.lose("I4", f"question {question} was allowed and nobody allowed it")
+                if inner.get("behavior") == "allow":
+                    findings.counts["allows"] += 1
+                    if words := allowing.why_not(cli.process, request, row):
+                        findings.lost["G8"] += 1
+                        findings.lose("I4", words)
+    findings.counts["answers"] += len(told)
+    for (process, request), times in told.items():
+        if times > 1:
+            findings.double("I5", f"request {request} of {process} was answered {times} times to the CLI")
+    for words in allowing.overused():
+        findings.lose("I4", words)
     for act in people.acts:
         if act.what == "answer" and act.ok and str(act.answer.get("id")) not in heard:
             _undelivered(book, str(act.answer.get("id")), findings)
@@ -250,6 +258,22 @@ def _questions(book: Book, findings: Findings) -> None:
             findings.lose("G9", f"question {row['id']} is open and its process is gone")
         if row["state"] != "open" and len(closed) != 1:
             findings.double("G9", f"question {row['id']} is {row['state']} and was closed {len(closed)} times")
+        if row["state"] in ("answered", "expired"):
+            _delivered(book, row, findings)
+
+
+def _delivered(book: Book, row: dict[str, Any], findings: Findings) -> None:
+    """F29: an answer is delivered or it is not; the row and the last word in the log say the same."""
+    told = [event for event in book.of_kind(row["session"], "question_delivered") if event["question"] == row["id"]]
+    ended = book.processes[row["process"]]["ended_at"] is not None
+    findings.counts["deliveries"] += 1
+    if not told:
+        if ended:
+            findings.lose("F29", f"question {row['id']} is {row['state']}, and nothing says whether the answer was delivered")
+        return
+    said = max(told, key=lambda event: int(event["seq"])).get("delivered", True)
+    if said != (row["delivered_at"] is not None):
+        findings.double("F29", f"the answer to {row['id']} is {'' if said else 'not '}delivered, and its row says otherwise")
 
 
 def _one_each(book: Book, house: House, findings: Findings) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .processes import Found, files, listening_at, of_house, send, start_time
-from .script import TURNS
+from .script import RULES, TURNS
 
 ROOT = Path(__file__).resolve().parent.parent
 GUARD = 30.0
@@ -53,6 +53,7 @@ class House:
         self.files_at_first = 0
         self.exit_words = ""
         (self.folder / "scenario.toml").write_text(scenario)
+        (self.state / "rules.toml").write_text(RULES)
         environment = {
             "ROPEWALK_SIM_LEDGER": str(self.ledger), "ROPEWALK_SIM_SCENARIO": str(self.folder / "scenario.toml"),
             "ROPEWALK_SIM_VERSION": version, **(sim or {}),

@@ -44,6 +44,8 @@ class Load:
         self.left_open: set[str] = set()
         """Those of them that were open when the hub died."""
         self.runner_at_first: tuple[Found, int] | None = None
+        self.hands_off = False
+        """Nobody answers by themselves."""
         self.keeps_up = False
         """Whether a hub that dies now is started again at once."""
         self._wanted = sessions
@@ -104,7 +106,8 @@ class Load:
     def _heard(self, session: str, event: dict[str, Any]) -> None:
         if event["kind"] == "question_opened":
             self.open[event["question"]] = event["asked"]
-            self.begin(self._answer(event["question"], event["asked"]))
+            if not self.hands_off:
+                self.begin(self._answer(event["question"], event["asked"]))
         elif event["kind"] == "question_closed":
             self.open.pop(event["question"], None)
 
@@ -116,7 +119,13 @@ class Load:
             await asyncio.sleep(self.rng.uniform(0.0, 0.3))
         if self.open.pop(name, None) is not None:
             behavior = "allow" if asked.get("asks") == "choice" or self.rng.random() < 0.7 else "deny"
-            await self.people.answer({**asked, "id": name}, behavior)
+            await self.people.answer({**asked, "id": name}, behavior, self._remember(asked) if behavior == "allow" else None)
+
+    def _remember(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """Now and then an answer grants the same command once or twice more, in this session."""
+        if asked.get("tool") != "Bash" or asked.get("once_only_because") or self.rng.random() > 0.3:
+            return None
+        return {"rules": [f"Bash({asked['input']['command']})"], "scope": "session", "uses": self.rng.randint(1, 2)}
 
     # -- one round
 

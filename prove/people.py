@@ -111,7 +111,7 @@ class People:
         body = {"text": named, "when": when}
         return await self.act("prompt", f"/sessions/{session}/prompts", session, body, again=again)
 
-    async def answer(self, question: dict[str, Any], behavior: str) -> Act | None:
+    async def answer(self, question: dict[str, Any], behavior: str, remember: dict[str, Any] | None = None) -> Act | None:
         """Until it counts; a question whose process is not heard is asked again later."""
         body: dict[str, Any] = {"behavior": behavior}
         if behavior == "deny":
@@ -119,6 +119,8 @@ class People:
         elif question.get("asks") == "choice":
             asked = (question.get("choices") or [{}])[0]
             body["answers"] = {str(asked.get("question", "Which way?")): "left"}
+        if remember is not None:
+            body["remember"] = remember
         name = str(question["id"])
         self.verdicts[name] = behavior
         act = None

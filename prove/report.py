@@ -19,6 +19,9 @@ PROMISES = {
     "G4": ("kill -9 of hub and runner keeps every line that the spool had; what is missing is said", "lines", "lines"),
     "G5": ("a prompt that was accepted reaches the CLI once, or visibly ends otherwise", "prompts", "prompts"),
     "G6": ("a repeated command is one command, also after a restart", "acts", "commands"),
+    "G7": ("of all who answer at once one is first; the others read who was, and Claude gets one answer", "races", "races"),
+    "G8": ("whatever dies, nothing is allowed that neither a rule nor a person allowed, and that is not on the disk", "allows",
+           "allows"),
     "G9": ("open questions are there again within 2 s of a restart; with their process they are lost, said once",
            "questions", "questions"),
     "G10": ("the numbers of a session's events are 1, 2, 3 …, over all restarts", "events", "events"),
@@ -31,6 +34,7 @@ PROMISES = {
     "G15": ("one process for each CLI session", "starts", "starts at once"),
     "G19": ("a full disk is said within 5 s; prompts are refused, denials go through, nothing told is lost; it recovers",
             "fills", "full disks"),
+    "F19": ("10,000 open questions are listed within 1 s, and cost 200 MiB at most", "questions at once", "questions"),
     "G21": ("whatever bytes a CLI says, the session lives and the bytes are kept", "odd lines", "odd lines"),
     "G22": ("rules: a command that they allow runs, in real bash, nothing but what they allow", "commands", "commands"),
     "G23": ("strangers change nothing and cost little", "strangers", "connections"),
@@ -38,7 +42,8 @@ PROMISES = {
 }  # fmt: skip
 
 INVARIANTS = {
-    "I4": "nothing is allowed that nobody allowed", "I5": "one answer for each question", "I7": "status equals the tables",
+    "I4": "nothing is allowed that no rule and nobody allowed", "F29": "an answer is delivered or it is not, never both",
+    "I5": "one answer for each question", "I7": "status equals the tables",
     "I8": "no process is left", "I9": "the runner's and the hub's descriptors come back", 
     "I10": "no traceback and no secret in the logs", "I11": "the database is sound", "I12": "nothing hangs",
 }  # fmt: skip
@@ -91,7 +96,7 @@ def _worst(tally: Tally, promise: str) -> str:
 
 
 def figure(what: str, value: float) -> str:
-    if what.endswith("KiB"):
+    if what.endswith(("KiB", "MiB more")):
         return f"{value:.0f}"
     if what.endswith("%"):
         return f"{value:.1f}"

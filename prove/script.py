@@ -40,6 +40,18 @@ steps = [
 ]
 
 [[rule]]
+regex = "^ruled"
+steps = [
+  {{ together = [
+    {{ tool = "Bash", input = {{ command = "make all" }}, result = "", ask = true }},
+    {{ tool = "Bash", input = {{ command = "curl there" }}, result = "", ask = true }},
+    {{ tool = "Bash", input = {{ command = "touch three" }}, result = "", ask = true }},
+  ] }},
+  {{ tool = "Bash", input = {{ command = "make more" }}, result = "", ask = true }},
+  {{ text = "Rules and people have spoken." }},
+]
+
+[[rule]]
 regex = "^choose"
 steps = [
   {{ ask = [ {{ question = "Which way?", header = "Way", options = [ "left", "right" ] }} ] }},
@@ -74,5 +86,16 @@ steps = [ {{ text = "I go." }}, {{ fault = "leave_child", way = "setsid", hold =
 EXITS = ("exit 0", "exit 1", "exit 143", "exit held")
 """Turns in which the CLI ends by itself; in the last a child holds its pipes."""
 
-KINDS = ("talk", "work", "ask", "ask", "pair", "choose", "many", "slow")
+RULES = """[rules]
+allow = ["Bash(make:*)"]
+deny = ["Bash(curl:*)"]
+"""
+
+
+def ruled(command: str) -> str:
+    """What these rules say of a command, known without asking them; empty: it is for people."""
+    return {"make": "allow", "curl": "deny"}.get(command.split(" ")[0], "")
+
+
+KINDS = ("talk", "work", "ask", "ask", "pair", "ruled", "choose", "many", "slow")
 """Kinds of turns to draw from."""

@@ -13,9 +13,10 @@ from .kills import KILLS
 from .once import ONCE
 from .pauses import PAUSES
 from .rules import RULES
+from .verdicts import VERDICTS
 from .wire import WIRE
 
-ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS, *ONCE, *AROUND, *RULES]
+ALL: list[Proof] = [*KILLS, *PAUSES, *DISKS, *DAMAGE, *WIRE, *DOORS, *ONCE, *AROUND, *RULES, *VERDICTS]
 INSIDE = {**DISKS_INSIDE, **AROUND_INSIDE}
 
 __all__ = ["ALL", "INSIDE"]

@@ -262,7 +262,7 @@ INSIDE = {"F8": disk_full, "F11": disk_odd}
 
 DISKS = [
     Proof("F8", "a disk of 16 MiB is filled under the database, under the spool, under both", (12, 100), f8,
-          ("G1", "G3", "G5", "G10", "G19"), 1),
+          ("G1", "G3", "G5", "G8", "G10", "G19"), 1),
     Proof("F11", "the database locked by another process, read-only, its log removed, the file replaced", (12, 20), f11,
-          ("G1", "G3", "G5", "G10"), 1),
+          ("G1", "G3", "G5", "G8", "G10"), 1),
 ]  # fmt: skip

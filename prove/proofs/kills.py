@@ -185,10 +185,11 @@ async def f4(order: Order) -> None:
 
 KILLS = [
     Proof("F1", "kill -9 of the hub, at any moment and at named points", (200, 500), f1,
-          ("G1", "G3", "G5", "G6", "G9", "G10", "G11"), 3),
-    Proof("F2", "kill -9 of the runner, at any moment and at named points", (60, 200), f2, ("G1", "G4", "G5", "G9", "G10"), 2),
+          ("G1", "G3", "G5", "G6", "G8", "G9", "G10", "G11"), 3),
+    Proof("F2", "kill -9 of the runner, at any moment and at named points", (60, 200), f2,
+          ("G1", "G4", "G5", "G8", "G9", "G10"), 2),
     Proof("F3", "kill -9 of hub and runner in either order; of all, with the spool's unsynced tails cut off", (60, 200), f3,
-          ("G1", "G4", "G5", "G9", "G10"), 2),
+          ("G1", "G4", "G5", "G8", "G9", "G10"), 2),
     Proof("F4", "kill of the CLI, and exits of its own with several codes, one with a child that holds its pipes", (60, 200), f4,
-          ("G1", "G3", "G5", "G9", "G10"), 2),
+          ("G1", "G3", "G5", "G8", "G9", "G10"), 2),
 ]  # fmt: skip
