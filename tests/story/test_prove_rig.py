@@ -21,6 +21,7 @@ from prove.proofs import ALL
 from prove.proofs.doors import FLOODED
 from prove.proofs.kills import cut_tail
 from prove.proofs.once import SCRIPT
+from prove.proofs.verdicts import RACE
 from prove.proofs.wire import ODD, STILL
 from prove.report import INVARIANTS, PROMISES, judged, page
 from prove.script import TURNS
@@ -30,7 +31,9 @@ from ropewalk.runner.spool import Spool
 from ropewalk.sim.claude.scenario import parse
 
 
-@pytest.mark.parametrize("script", [TURNS, FLOODED, SCRIPT, ODD, STILL], ids=["turns", "flooded", "once", "odd", "still"])
+@pytest.mark.parametrize(
+    "script", [TURNS, FLOODED, SCRIPT, ODD, STILL, RACE], ids=["turns", "flooded", "once", "odd", "still", "race"]
+)
 def test_the_scripts_of_the_proofs_can_be_played(script: str) -> None:
     """ours: a script with a typing error starts no CLI, and a proof without CLIs proves nothing."""
     assert parse(script).rules
@@ -113,6 +116,12 @@ def edited(sql: str, *values: Any) -> Callable[[Path], None]:
     return edit
 
 
+def forgotten(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TRIGGER verdict_is_not_removed")
+        assert connection.execute("DELETE FROM verdict").rowcount
+
+
 LAST_LINE = "(SELECT max(id) FROM line WHERE id & 16383 = 0)"
 
 DAMAGE = {
@@ -125,6 +134,8 @@ DAMAGE = {
     "a prompt is said never to have been sent": (
         "G5", edited("UPDATE prompt SET state = 'failed', reason = 'never handed to Claude'")),
     "a question was allowed by nobody": ("I4", lambda database: None),
+    "an allow has no verdict": ("G8", forgotten),
+    "a delivered answer is not delivered": ("F29", edited("UPDATE question SET delivered_at = NULL")),
     "a question is open for ever": ("G9", edited("UPDATE question SET state = 'open'")),
     "a status is false": ("I7", edited("UPDATE session SET status = 'waiting'")),
 }  # fmt: skip
