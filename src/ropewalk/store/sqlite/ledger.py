@@ -234,7 +234,11 @@ class Ledger:
                 raise ConditionFailed(change.table, key, f"this {change.table} can't be added: {error}") from None
             return
         sql, values = update(change, first_seq) if isinstance(change, Change) else delete(change)
-        if not self._execute(sql, values).rowcount and change.must:
+        try:
+            found = self._execute(sql, values).rowcount
+        except sqlite3.IntegrityError as error:  # what may not be changed: a fault of the entry, and no sickness of the disk
+            raise ConditionFailed(change.table, {**change.key, **change.where}, str(error)) from None
+        if not found and change.must:
             raise ConditionFailed(change.table, {**change.key, **change.where})
         if isinstance(change, Remove):
             self._sessions.clear()
