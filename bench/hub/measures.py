@@ -25,6 +25,7 @@ from bench.rounds import environment
 Figures = dict[str, Any]
 CONTENDERS: dict[str, type[Limit] | type[Ours]] = {"limit": Limit, "ours": Ours}
 
+QUESTIONS = 1000
 EVERY = 0.03
 """Seconds of one gathering of live pieces: the pace of the raw frames."""
 
@@ -130,9 +131,15 @@ def asleep(source: Path, cli: Path, sessions: int, events: int, corpus: Path) ->
     with Ours(source) as hub:
         shutil.copytree(filled(source, sessions, events), hub.folder / "home")
         os.chmod(hub.folder / "home", 0o700)
+        words = [sys.executable, "-m", "bench.hub.asked", str(hub.folder / "home"), str(QUESTIONS)]
+        subprocess.run(words, cwd=ROOT, env=environment(source), check=True, timeout=60)
         hub.start(cli)
         found: Figures = {"rss at start": memory_of(hub.pid)}
-        found["list 100"], found["list 1000"] = _list_times(hub, 100), _list_times(hub, 1000)
+        found["list 100"], found["list 1000"] = (
+            _list_times(hub, "/sessions?limit=100", 100),
+            _list_times(hub, "/sessions?limit=1000", 1000),
+        )
+        found["questions"] = _list_times(hub, "/questions", QUESTIONS)
         found["rss"] = memory_of(hub.pid)
         found["runner rss"] = memory_of(hub.others["runner"])
         _flood(hub, corpus)
@@ -147,15 +154,15 @@ def asleep(source: Path, cli: Path, sessions: int, events: int, corpus: Path) ->
         return found
 
 
-def _list_times(hub: Ours, limit: int) -> Figures:
+def _list_times(hub: Ours, path: str, wanted: int) -> Figures:
     """Milliseconds of twenty answers, after one that warms up."""
     times = []
     for _ in range(21):
         began = time.perf_counter()
-        page = hub.ask("GET", f"/sessions?limit={limit}")
+        page = hub.ask("GET", path)
         times.append((time.perf_counter() - began) * 1000)
-        if len(page["items"]) < limit:
-            raise RuntimeError(f"{len(page['items'])} sessions were listed of {limit}")
+        if len(page["items"]) < wanted:
+            raise RuntimeError(f"{len(page['items'])} of {wanted} were listed: {path}")
     rest = sorted(times[1:])
     return {"first": times[0], "p50": rest[len(rest) // 2], "most": rest[-1]}
 

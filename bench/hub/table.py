@@ -72,6 +72,8 @@ KINDS = (
     Kind("list answer, 100 sessions of 1,000, p50", "asleep", lambda run: run["list 100"]["p50"], "ms", bound=50),
     Kind("list answer, all 1,000 sessions, p50", "asleep", lambda run: run["list 1000"]["p50"], "ms", bound=50,
          why_not="a page is 100 sessions; all thousand in one answer are most of a megabyte of JSON"),
+    Kind("list answer, 1,000 open questions with their cards, p50", "asleep", lambda run: run["questions"]["p50"], "ms",
+         bound=50),
     Kind("start after kill -9 in a flood, until it answers a list", "asleep", lambda run: run["start"], "s", bound=3),
 )  # fmt: skip
 
