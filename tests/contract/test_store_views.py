@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -413,7 +414,7 @@ async def test_events_of_one_kind_are_read_newest_first_over_all_sessions_or_of_
         await begin(store, session, f"p-{session}")
     for number in range(9):
         session = "st"[number % 2]
-        told = [Finished(session=session, at=float(number), tool_use=f"u{number}"), *said("x", session=session)]
+        told: list[Any] = [Finished(session=session, at=float(number), tool_use=f"u{number}"), *said("x", session=session)]
         await store.append(Entry(session=session, events=told))
 
     async def read(**asked: object) -> list[tuple[str, int]]:

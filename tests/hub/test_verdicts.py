@@ -73,7 +73,8 @@ async def test_what_no_rule_decides_is_asked_with_its_parts(house: House, talk: 
     session = await talk.new("both")
     question = await talk.question(session.id)
     assert [(part.text, part.verdict) for part in question.parts] == [("make test", "allow"), ("touch it", "ask")]
-    assert question.parts[0].because == f"allowed by {rule.text} (Mia)" and question.because == "part 2, touch it: no rule matches"
+    assert question.parts[0].because == f"allowed by {rule.text} (Mia)"
+    assert question.because == "part 2, touch it: no rule matches"
     assert [offer.scope for offer in question.offers] == ["session", "folder"]
     assert question.offers[1].rules == ["Bash(touch it)"] and question.hash
     await talk.hub.answer(MIA, question.id, c.Answer(behavior="allow", shown=question.hash))

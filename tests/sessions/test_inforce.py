@@ -10,7 +10,7 @@ import pytest
 from ropewalk.permissions.policy import decide
 from ropewalk.permissions.request import Context, PartVerdict, Request, Verdict
 from ropewalk.sessions.inforce import KEPT_AFTER_END, InForce, telling
-from ropewalk.store.base import Change, Entry, put
+from ropewalk.store.base import Change, Entry, Value, put
 from ropewalk.store.memory import MemoryStore, open_memory
 from ropewalk.store.rows import RuleRow
 
@@ -150,7 +150,7 @@ async def test_after_a_sick_disk_memory_follows_the_store_and_keeps_its_own_ends
     """ours: whichever is stricter"""
     mine, theirs = await held.put("mine"), await held.put("theirs")
     held.rules.end(mine, "taken back")  # on its way to the disk
-    ended = {"ended_at": held.clock.now - 1, "ended_why": "elsewhere"}
+    ended: dict[str, Value] = {"ended_at": held.clock.now - 1, "ended_why": "elsewhere"}
     await held.store.append(Entry(rows=[Change("rule", {"id": "theirs"}, ended)]))
     await held.store.append(Entry(rows=[put(RuleRow(id="new", text="Bash(curl:*)", behavior="deny", tool="Bash"))]))
     await held.rules.look_again()

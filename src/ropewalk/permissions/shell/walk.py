@@ -187,7 +187,9 @@ class Walk:
             for name, value in run.assigned:
                 doubt = doubt_of_assignment(name, value, alone=False)
                 self.parts.append(
-                    Part("assignment", f"{name}={value.text}", (Word(name), value), doubt=doubt, folder=where, inner=True)
+                    Part(
+                        "assignment", f"{name}={value.text}", (Word(name), value), doubt=doubt, folder=_reached(where), inner=True
+                    )
                 )
             if run.words:
                 self._command(run.words, _text_of(run, node), None, where, True)
