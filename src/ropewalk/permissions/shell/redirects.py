@@ -10,6 +10,7 @@ from ropewalk.permissions.shell.words import Words, _Spelling
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
 _OPERATOR = re.compile(r"&>>|&>|<<<|<<-|<<|<&|<>|>>|>&|>\||<|>")
+_JOINED = re.compile(r"[0-9]+-?|-|[A-Za-z_./][A-Za-z0-9_./-]*")
 _DELIMITER = re.compile(r"""([A-Za-z0-9_.!+%@-]+)|'([^'\n]*)'|"([^"\n\\$`]*)"|\\([A-Za-z0-9_]+)""")
 
 
@@ -57,7 +58,10 @@ class Redirects(Words):
         if op in ("<<", "<<-"):
             self._here_document(node, fd, op, start)
             return
+        at = self.pos
         redirect = Redirect(op, fd, self.word(), start)
+        if op in (">&", "<&") and _JOINED.fullmatch(self.text[at : self.pos]) is None:
+            doubt = doubt or f"{op} before a word that is not plain: bash takes it to pieces of its own (measured, 5.2)"
         redirect.text, redirect.doubt = self.text[start : self.pos], doubt
         node.redirects.append(redirect)
 
