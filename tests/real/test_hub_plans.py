@@ -157,7 +157,7 @@ async def test_going_on_by_hand_asks_for_all_but_what_was_ticked(house: House) -
     await turns(remote, bert.session, 2)
 
 
-@demand("003-11", "003-12", "003-13", "003-14", "003-15", "003-48", tag="real")
+@demand("003-11", "003-12", "003-13", "003-14", "003-15", tag="real")
 async def test_a_fresh_start_outlives_the_hub_and_takes_along_what_was_ticked(house: House) -> None:
     """seed 003 (choice 1); measured (all): hub killed with -9 right behind the answer; only the plan is known, edits go
     unasked, the ticked command too"""
