@@ -415,11 +415,7 @@ async def test_events_of_one_kind_are_read_newest_first_over_all_sessions_or_of_
         await begin(store, session, f"p-{session}")
     for number in range(9):
         session = "st"[number % 2]
-<<<<<<< HEAD
         told: list[Any] = [Finished(session=session, at=float(number), tool_use=f"u{number}"), *said("x", session=session)]
-=======
-        told: list[EventLike] = [Finished(session=session, at=float(number), tool_use=f"u{number}"), *said("x", session=session)]
->>>>>>> a062401 (Types of a test)
         await store.append(Entry(session=session, events=told))
 
     async def read(**asked: object) -> list[tuple[str, int]]:
