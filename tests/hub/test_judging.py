@@ -369,8 +369,9 @@ async def test_changes_of_one_rule_at_once_are_all_kept_and_its_uses_are_counted
     """ours"""
     rule = await allow(talk, "Bash(touch:*)", uses=3)
     changes = [c.ChangeRule(note="a note"), c.ChangeRule(text="Bash(touch it)")]
-    first, second = (talk.hub.change_rule(MIA, rule, change) for change in changes)
-    session, _, _ = await asyncio.gather(talk.new("touch"), first, second)
+    changing = asyncio.gather(*[talk.hub.change_rule(MIA, rule, change) for change in changes])
+    session = await talk.new("touch")
+    await changing
     await talk.turns(session.id, 1)
     kept = await talk.hub.rule(MIA, rule)
     assert (kept.note, kept.text, kept.uses_left) == ("a note", "Bash(touch it)", 2)
