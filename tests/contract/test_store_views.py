@@ -11,7 +11,6 @@ from ropewalk.errors import UsageError
 from ropewalk.store.base import (
     Change,
     Entry,
-    EventLike,
     Given,
     LastLines,
     Latest,
