@@ -374,7 +374,7 @@ async def _listed(one: Round, wanted: int) -> None:
 
 VERDICTS = [
     Proof("F28", f"2 to 8 people answer at once over three doors, one of them repeatedly ({RACES} races a blow)", (100, 100), f28,
-          ("G7", "G8"), 1, seconds=3.0),
+          ("G7", "G8"), 1, seconds=1.0),
     Proof("F29", "answers in flight when the CLI takes its questions back or dies, or the hub does", (60, 500), f29,
           ("G1", "G5", "G8", "G9", "G10"), 2),
     Proof("F19", "10,000 open questions over 500 sessions, all withdrawn at once", (2, 5), f19, ("F19",), 1,
