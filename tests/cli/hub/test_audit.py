@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+from collections.abc import Iterator
+from contextlib import aclosing
 
 import pytest
 
+from ropewalk import Remote
 from ropewalk.cli.moments import moment
 from ropewalk.errors import UsageError
-from tests.cli.hub.conftest import HubDesk
+from ropewalk.events.commands import Answer
+from ropewalk.events.events import QuestionOpened, TurnEnded
+from tests.cli.hub.conftest import HubDesk, desk_at
 
 pytestmark = pytest.mark.slow
 
@@ -20,24 +26,38 @@ RULES = [
 ]
 
 
-@pytest.fixture
-def played(place: HubDesk) -> HubDesk:
-    """Four calls: allowed by a person, by the CLI itself, by a rule, denied by a person."""
-    place.script(rules=RULES)
-    place.start()
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubDesk]:
+    """Four calls: allowed by a person, by the CLI itself, denied by a person, allowed by a rule."""
+    desk = desk_at(tmp_path_factory.mktemp("audit"))
+    desk.script(rules=RULES)
+    try:
+        desk.start()
+        asyncio.run(play(desk))
+        yield desk
+    finally:
+        desk.end()
 
-    def answered(*words: str) -> None:
-        session = place.new("touch")
-        place.question(session)
-        assert place.ropewalk("answer", session, *words).code == 0
-        place.status(session, "idle")
 
-    answered("--allow")
-    place.status(place.new("list"), "idle")
-    answered("--deny", "not now")
-    assert place.ropewalk("rules", "add", "allow", "Bash(touch:*)", "--in", ".", "--yes").code == 0
-    place.status(place.new("touch"), "idle")
-    return place
+async def play(desk: HubDesk) -> None:
+    """Over the API: a command for each step would be a process for each."""
+    url = json.loads((desk.state / "hub.json").read_text())["url"]
+    async with Remote(url, (desk.state / "token").read_text().strip()) as remote:
+        await turn(remote, desk, "touch", Answer(behavior="allow"))
+        await turn(remote, desk, "list")
+        await turn(remote, desk, "touch", Answer(behavior="deny", message="not now"))
+        await remote.add_rule("Bash(touch:*)")
+        await turn(remote, desk, "touch")
+
+
+async def turn(remote: Remote, desk: HubDesk, prompt: str, answer: Answer | None = None) -> None:
+    session = (await remote.start(str(desk.project), prompt=prompt)).id
+    async with aclosing(remote.attach(session)) as events:
+        async for event in events:
+            if isinstance(event, QuestionOpened) and answer is not None:
+                await remote.answer(event.question, answer)
+            if isinstance(event, TurnEnded):
+                return
 
 
 def test_the_table_the_filters_and_the_files(played: HubDesk) -> None:
@@ -71,18 +91,6 @@ def test_the_table_the_filters_and_the_files(played: HubDesk) -> None:
     assert "Nothing of that kind" in played.ropewalk("audit", "--tool", "WebFetch").out
 
 
-def test_why_names_the_rule_and_how_to_take_it_back(played: HubDesk) -> None:
-    """ours (F-42): the rule, who made it, the input, the command that ends it"""
-    done = played.ropewalk("why")
-    assert done.code == 0 and done.out.startswith("Allowed  Run: touch it\n")
-    assert "allowed by the rule Bash(touch:*)" in done.out and '{"command":"touch it"}' in done.out
-    command = next(line.split(maxsplit=2)[2] for line in done.out.splitlines() if line.startswith("End it"))
-    assert command.startswith("ropewalk rules rm ")
-    assert played.ropewalk(*command.split()[1:]).code == 0
-    after = played.ropewalk("why").out
-    assert "Ended" in after and "End it" not in after
-
-
 def test_why_by_number_by_call_and_by_verdict(played: HubDesk) -> None:
     """ours: the same answer by each of its names"""
     told = played.json("why")
@@ -94,6 +102,18 @@ def test_why_by_number_by_call_and_by_verdict(played: HubDesk) -> None:
     assert "Claude Code itself" in done.out and "it did not ask" in done.out
     assert played.ropewalk("why", ".", "#1").code == 4 and played.ropewalk("why", ".", "#x").code == 2
     assert played.ropewalk("why", ".", "toolu_none").code == 4
+
+
+def test_why_names_the_rule_and_how_to_take_it_back(played: HubDesk) -> None:
+    """ours (F-42): the rule, who made it, the input, the command that ends it"""
+    done = played.ropewalk("why")
+    assert done.code == 0 and done.out.startswith("Allowed  Run: touch it\n")
+    assert "allowed by the rule Bash(touch:*)" in done.out and '{"command":"touch it"}' in done.out
+    command = next(line.split(maxsplit=2)[2] for line in done.out.splitlines() if line.startswith("End it"))
+    assert command.startswith("ropewalk rules rm ")
+    assert played.ropewalk(*command.split()[1:]).code == 0
+    after = played.ropewalk("why").out
+    assert "Ended" in after and "End it" not in after and "allowed by the rule Bash(touch:*)" in after
 
 
 def test_moments_as_people_type_them() -> None:
