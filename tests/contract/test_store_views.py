@@ -167,6 +167,18 @@ async def test_after_n_comes_exactly_n_plus_one_and_on(store: Store) -> None:
     assert await store.events("nobody") == []
 
 
+async def test_a_page_ends_with_the_event_that_goes_past_its_bytes(store: Store) -> None:
+    """ours: many small events say nothing about the size of the next ones."""
+    await begin(store)
+    for n in range(40):
+        store.post(facts("x" if n < 20 else "x" * 10_000))
+    await store.settled()
+    page = await store.events("s", most=35_000)
+    assert len(page) == 24
+    assert [seq for seq, _ in await store.events("s", after=page[-1][0], most=1)] == [25]
+    assert len(await store.events("s")) == 40
+
+
 async def test_the_last_events_can_be_had_without_the_first(store: Store) -> None:
     """Ours: a page opens at the end and scrolls up."""
     await begin(store)

@@ -7,17 +7,22 @@ caught up. One that takes nothing for too long is cut off; it may come back with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import Protocol, Self
 
 from .calls import Listener
 
 Told = list[tuple[int, bytes]]
-ReadEvents = Callable[[str, int, int], Awaitable[Told]]
-"""(session, after, limit) → events."""
 
-FIRST_PAGE, PAGE = 16, 500
+
+class ReadEvents(Protocol):
+    """From the store; ``most`` is the bytes after which a page ends."""
+
+    def __call__(self, session: str, after: int, limit: int, *, most: int) -> Awaitable[Told]: ...
+
+
+PAGE = 500
 ROOM = 256 * 1024
 """Bytes that a listener may have before it; past it the rest is left in the store."""
 LOOK, SELDOM = 0.01, 0.2
@@ -182,16 +187,13 @@ class Feed:
         task.add_done_callback(self._tasks.discard)
 
     async def _read_to(self, ear: Ear) -> None:
-        """Pages small enough that one of them never puts much more than ``ROOM`` before a listener."""
-        limit = FIRST_PAGE
+        """Pages by their bytes: none puts more than ``ROOM`` and one event before a listener."""
         while not ear.closed and await self._has_room(ear):
-            page = await self._read(ear.session, ear.at, limit)
+            page = await self._read(ear.session, ear.at, PAGE, most=ROOM)
             if page and not ear.closed:
                 ear.at = page[-1][0]
                 self.told += len(page)
                 ear.listener.told(ear.session, page)
-                average = sum(len(body) for _, body in page) // len(page) + 1
-                limit = max(1, min(PAGE, ROOM // average))
             elif ear.at >= self._last.get(ear.session, 0):
                 ear.reading = False  # nothing was told since that read: from here on it is pushed to
                 return

@@ -398,9 +398,12 @@ class Views(Protocol):
     async def sessions(self, asked: SessionFilter) -> SessionPage: ...
 
     async def events(
-        self, session: str, after: int = 0, limit: int = 500, *, kinds: Sequence[str] = ()
+        self, session: str, after: int = 0, limit: int = 500, *, kinds: Sequence[str] = (), most: int = 0
     ) -> list[tuple[int, bytes]]:
-        """``(seq, body)`` of those with seq > ``after``, in order; the body is what was told. An unknown session has none."""
+        """``(seq, body)`` of those with seq > ``after``, in order; the body is what was told. An unknown session has none.
+
+        ``most``: the page ends with the event that goes past so many bytes.
+        """
 
     async def last_events(
         self, session: str, limit: int = 500, *, before: int | None = None, kinds: Sequence[str] = ()

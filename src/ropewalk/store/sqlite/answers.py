@@ -62,9 +62,9 @@ class Answers(ABC):
         return await self._ask(reading.sessions, asked)
 
     async def events(
-        self, session: str, after: int = 0, limit: int = 500, *, kinds: Sequence[str] = ()
+        self, session: str, after: int = 0, limit: int = 500, *, kinds: Sequence[str] = (), most: int = 0
     ) -> list[tuple[int, bytes]]:
-        return await self._ask(reading.events, session, after, limit, kinds)
+        return await self._ask(reading.events, session, after, limit, kinds, most)
 
     async def last_events(
         self, session: str, limit: int = 500, *, before: int | None = None, kinds: Sequence[str] = ()

@@ -151,12 +151,15 @@ def no_of(connection: sqlite3.Connection, table: Literal["session", "process"], 
     return None if found is None else int(found[0])
 
 
-def events(connection: sqlite3.Connection, session: str, after: int, limit: int, kinds: Sequence[str]) -> list[tuple[int, bytes]]:
+def events(
+    connection: sqlite3.Connection, session: str, after: int, limit: int, kinds: Sequence[str], most: int
+) -> list[tuple[int, bytes]]:
     if (no := no_of(connection, "session", session)) is None or after >= SEQ_MOST:
         return []
     terms, values = _kinds(kinds)
     sql = f"SELECT id, crc, body FROM event WHERE id > ? AND id <= ? {terms} ORDER BY id LIMIT ?"
-    return _bodies(connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, page_of(limit)]))
+    found = connection.execute(sql, [event_id(no, after), event_ids(no)[1], *values, page_of(limit)])
+    return _bodies(found, min(most, PAGE_BYTES) or PAGE_BYTES)
 
 
 def last_events(
@@ -174,7 +177,7 @@ def _kinds(kinds: Sequence[str]) -> tuple[str, list[Any]]:
     return (f"AND kind IN ({', '.join('?' * len(kinds))})", list(map(bound, kinds))) if kinds else ("", [])
 
 
-def _bodies(rows: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
+def _bodies(rows: Iterable[tuple[int, int, bytes]], most: int = PAGE_BYTES) -> list[tuple[int, bytes]]:
     """What fits into a page, at least one; as it was stored, or ``Damaged``."""
     page, held = [], 0
     for id, crc, body in rows:
@@ -182,7 +185,7 @@ def _bodies(rows: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, bytes]]:
             raise Damaged(f"event {id & SEQ_MOST} is not what was stored")
         page.append((id & SEQ_MOST, body))
         held += len(body)
-        if held > PAGE_BYTES:
+        if held > most:
             break
     return page
 
