@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -87,8 +88,11 @@ def routes(app: Litestar) -> list[tuple[str, str, HTTPRouteHandler]]:
 
 
 def public(app: Litestar) -> set[tuple[str, str]]:
-    """What the gate lets through without a token."""
-    return {(method, path) for path, method, handler in routes(app) if handler.opt["role"] == ANYONE}
+    """What the gate lets through without a token; a last part that is a name stands there as ``*``."""
+    return {(method, NAMED.sub("/*", path)) for path, method, handler in routes(app) if handler.opt["role"] == ANYONE}
+
+
+NAMED = re.compile(r"/\{\w+\}$")
 
 
 def _who(request: Request[Any, Any, Any]) -> Principal:

@@ -44,7 +44,7 @@ PAGE_HEADERS = [
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
-        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify",
     ),
 ]
 SECURE = (b"strict-transport-security", b"max-age=31536000")
@@ -115,9 +115,13 @@ class Gate:
             raise Refusal(404, "not_found", "There is no socket here. The live one is at /api/v1/live.")
         if scope["type"] == "http":
             self._check_body(scope, said)
-            if (scope["method"], scope["path"]) in self._public:
+            if self._is_public(scope):
                 return None
         return self._key(scope, said, peer)
+
+    def _is_public(self, scope: Scope) -> bool:
+        method, path = scope["method"], scope["path"]
+        return (method, path) in self._public or (method, f"{path.rpartition('/')[0]}/*") in self._public
 
     def _check_host(self, said: dict[bytes, str]) -> None:
         host = said.get(b"host")
@@ -133,7 +137,7 @@ class Gate:
         origin, site = said.get(b"origin"), said.get(b"sec-fetch-site", "none")
         if origin is not None and not self._names.same_origin(origin, said[b"host"]):
             raise Refusal(403, "wrong_origin", "Pages of other sites can't use the hub. Open its own page.")
-        entering = scope["type"] == "http" and scope["method"] == "GET" and (scope["method"], scope["path"]) in self._public
+        entering = scope["type"] == "http" and scope["method"] == "GET" and self._is_public(scope)
         if site not in ("same-origin", "none") and not entering:
             raise Refusal(403, "wrong_origin", "Pages of other sites can't use the hub. Open its own page.")
 

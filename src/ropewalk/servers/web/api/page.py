@@ -1,42 +1,77 @@
-"""The plain page: four files, served as they are, before anybody has signed in. They hold no secret and ask the API for all."""
+"""The page as it was built: one document for every address of it, and files whose names change with what is in them.
+
+They are served before anybody has signed in: they hold no secret and ask the API for all. Refuses names that it did not find in
+its own folder when it looked.
+"""
 
 from __future__ import annotations
 
-from importlib.resources import files
+import gzip
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
-from litestar import MediaType, Response
+from litestar import MediaType, Request, Response
 
-from .route import ANYONE, get
+from ..problems import Refusal
+from .route import ANYONE, Name, get
 
-FOLDER = files(__package__.rpartition(".")[0]).joinpath("page")
+FOLDER = Path(__file__).resolve().parent.parent / "built"
+ADDRESSES = ["/", "/signin", "/inbox", "/sessions", "/new", "/more"]
+KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FOR_EVER = "public, max-age=31536000, immutable"
+NOT_BUILT = (
+    b"<!doctype html><meta charset=utf-8><title>ropewalk</title><p>The page was not built in this clone. Run: <code>make page</code>"
+    b"<p>The terminal works without it: <code>ropewalk ls</code>, <code>ropewalk inbox</code>."
+)
 
 
-def _file(name: str) -> bytes:
-    return FOLDER.joinpath(name).read_bytes()
+class File(NamedTuple):
+    kind: str
+    body: bytes
+    packed: bytes
 
 
-def _served(name: str, media_type: str) -> Response[bytes]:
-    return Response(_file(name), media_type=media_type, headers={"Cache-Control": "no-cache"})
+def document() -> Response[bytes]:
+    index = FOLDER / "index.html"
+    if not index.exists():
+        return Response(NOT_BUILT, status_code=503, media_type=MediaType.HTML, headers={"Cache-Control": "no-store"})
+    return Response(_read(index, index.stat().st_mtime_ns), media_type=MediaType.HTML, headers={"Cache-Control": "no-cache"})
 
 
-@get(["/", "/signin"], role=ANYONE, include_in_schema=False)  # type: ignore[arg-type]
+@cache
+def _read(index: Path, _: int) -> bytes:
+    """Anew when it was built anew."""
+    return index.read_bytes()
+
+
+@cache
+def _files(folder: Path, _: int) -> dict[str, File]:
+    found = {path.name: path for path in folder.iterdir() if path.suffix in KINDS and path.is_file()}
+    return {name: File(KINDS[path.suffix], path.read_bytes(), gzip.compress(path.read_bytes(), 9)) for name, path in found.items()}
+
+
+@get(ADDRESSES, role=ANYONE, include_in_schema=False)  # type: ignore[arg-type]
 async def page() -> Response[bytes]:
-    return _served("page.html", MediaType.HTML)
+    return document()
 
 
-@get("/page/page.js", role=ANYONE, include_in_schema=False)
-async def script() -> Response[bytes]:
-    return _served("page.js", "text/javascript")
+@get("/s/{session:str}", role=ANYONE, include_in_schema=False)
+async def session_page(session: Name) -> Response[bytes]:
+    return document()
 
 
-@get("/page/page.css", role=ANYONE, include_in_schema=False)
-async def style() -> Response[bytes]:
-    return _served("page.css", MediaType.CSS)
+@get("/page/{name:str}", role=ANYONE, include_in_schema=False)
+async def page_file(name: str, request: Request[object, object, object]) -> Response[bytes]:
+    folder = FOLDER / "page"
+    found = _files(folder, folder.stat().st_mtime_ns).get(name) if folder.is_dir() else None
+    if found is None:
+        raise Refusal(404, "no_file", "The page has no such file. Load the page anew.")
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    headers = {"Cache-Control": "no-cache" if name == "icon.svg" else FOR_EVER, "Vary": "Accept-Encoding"}
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(found.packed if packed else found.body, media_type=found.kind, headers=headers)
 
 
-@get("/page/icon.svg", role=ANYONE, include_in_schema=False)
-async def icon() -> Response[bytes]:
-    return _served("icon.svg", "image/svg+xml")
-
-
-PAGE = [page, script, style, icon]
+PAGE = [page, session_page, page_file]
