@@ -12,10 +12,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: help run test check bench prove demands format lint imports types fast map lock clis clean distclean
+.PHONY: help run page page-dev page-test browser test check bench prove demands format lint imports types fast map lock clis clean distclean
 
 help:
 	@echo "make run      the hub with its page; prints the link   (ARGS=--sim: no account needed)"
+	@echo "make page     the page from web/, into the package; quick when nothing changed   (make page-dev: hot reload on port 5173)"
 	@echo "make test     everything that CI runs: check, real CLIs (offline), demands"
 	@echo "make check    format, lint, imports, types, fast tests; under a minute"
 	@echo "make bench    speed beside the official SDK, measured in one run"
@@ -27,10 +28,26 @@ help:
 
 # The hub with its page on loopback; it prints the link. ARGS="--sim" runs every session on the scripted stand-in.
 run: .venv/.ready
+	@$(MAKE) --no-print-directory page || echo "The page could not be built (see above): the hub shows a sentence in its place, all else works."
 	@$(BIN)/ropewalk serve $(ARGS)
 
+page: .venv/.ready
+	@$(BIN)/python tools/set_up.py node
+	@$(BIN)/python tools/build_page.py
+
+# The page with hot reload, in front of a hub that runs already (ROPEWALK_HUB=http://127.0.0.1:7077).
+page-dev: page
+	@$(BIN)/python tools/build_page.py dev
+
+page-test: page
+	@echo "== page"
+	@$(BIN)/python tools/build_page.py test
+
+browser: .venv/.ready
+	@$(BIN)/python tools/set_up.py browser
+
 # `tests.real` is pytest inside a network namespace without a network, where the real CLIs run.
-test: .venv/.ready lint imports types clis demands
+test: .venv/.ready lint imports types page-test browser clis demands
 	@echo "== all tests"
 	@$(BIN)/python -m tests.real $(SPREAD) tests
 
@@ -70,6 +87,7 @@ format: .venv/.ready
 map: .venv/.ready
 	@$(BIN)/python tools/module_map.py
 	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/page_types.py
 
 # The real CLIs that the tests drive, in the user's cache folder, shared by all clones; quick when they are there.
 clis: .venv/.ready
@@ -87,8 +105,8 @@ lock:
 	$(UV) $(ARGS) --group node -o requirements/node.txt
 
 clean:
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist src/ropewalk/servers/web/built* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf .venv
+	rm -rf .venv web/node_modules

@@ -1,4 +1,4 @@
-"""Makes the tree ready on a fresh machine: a venv from the lock, Node where there is none. Writes nothing outside .venv.
+"""Makes the tree ready on a fresh machine: a venv from the lock, Node where there is none; a browser only when asked for one.
 
 Runs on the machine's own Python with the standard library alone. `make` calls it; a second run finds the work done.
 """
@@ -126,7 +126,18 @@ def write_starter(name: str, line: str) -> None:
     starter.chmod(0o755)
 
 
-PARTS = {"python": python, "node": node}
+def browser() -> None:
+    """Chromium for the tests of the page: the machine's, or Debian's where we may install it. Without one they are left out."""
+    if any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+        return
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        say("installing chromium for the tests of the page")
+        run("installing chromium", "apt-get", "install", "-y", "--no-install-recommends", "chromium")
+        return
+    say("NO CHROMIUM HERE: the tests of the page in a browser are left out. Debian, Ubuntu: apt install chromium")
+
+
+PARTS = {"python": python, "node": node, "browser": browser}
 
 if __name__ == "__main__":
     if sys.version_info < OLDEST_PYTHON:

@@ -70,12 +70,6 @@ def checkout(house: House) -> None:
                    {"text": "14 callers, 3 of them round twice: `cart.ts:88`, `refund.ts:31`, `quote.ts:112`."}]},
         {"tool": "Bash", "input": {"command": "npm test -- checkout", "description": "Run the tests"}, "ask": False,
          "result": "Test Files  6 passed (6)\n     Tests  48 passed (48)"},
-        {"todos": [
-            {"content": "Map every caller of applyTax", "status": "completed", "activeForm": "Mapping"},
-            {"content": "Move rounding into total.ts", "status": "completed", "activeForm": "Moving"},
-            {"content": "Migrate tax_lines locally", "status": "in_progress", "activeForm": "Migrating"},
-            {"content": "Switch the three callers", "status": "pending", "activeForm": "Switching"},
-        ]},
         {"text": "The unit tests agree to the cent. The new client needs two columns on `tax_lines`, "
          "so I'll run the migration on the local database."},
         {"tool": "Bash", "input": {"command": MIGRATE, "description": "Apply the tax_lines migration locally"}, "ask": True,

@@ -60,12 +60,48 @@ class Tab:
 
     async def until(self, script: str, within: float = GUARD) -> None:
         """Wait for a condition of the page."""
-        async with asyncio.timeout(within):
-            while not await self.run(script):
-                await asyncio.sleep(0.05)
+        ends = asyncio.get_running_loop().time() + within
+        while not await self.run(f"Boolean({script})"):
+            assert asyncio.get_running_loop().time() < ends, (script, self.said, await self.text())
+            await asyncio.sleep(0.05)
 
     async def text(self, selector: str = "body") -> str:
         return str(await self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
+
+    async def size(self, width: int, height: int, *, dark: bool = False) -> None:
+        """As a device of this size has it; below 800 it is a phone."""
+        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 800)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        await self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    async def type(self, text: str) -> None:
+        """As keys of a keyboard, into whatever has the focus."""
+        for letter in text:
+            known = {"\r": ("Enter", 13), " ": (" ", 32), "\t": ("Tab", 9)}
+            key, number = known.get(letter, (letter, ord(letter.upper())))
+            told = {"key": key, "code": "Enter" if letter == "\r" else "", "windowsVirtualKeyCode": number}
+            await self.call("Input.dispatchKeyEvent", type="keyDown", text=letter, **told)
+            await self.call("Input.dispatchKeyEvent", type="keyUp", **told)
+
+    async def click(self, selector: str) -> None:
+        """With the pointer, in its middle."""
+        script = f"(() => {{const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();" \
+            "return [box.x + box.width / 2, box.y + box.height / 2]})()"  # fmt: skip
+        x, y = await self.run(script)
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    async def another(self) -> Tab:
+        """A second one, signed in as this one is."""
+        tab = Tab(self._socket)
+        tab._ids, tab._waiting = self._ids, self._waiting
+        self_session, self.session = self.session, ""
+        target = (await self.call("Target.createTarget", url="about:blank"))["targetId"]
+        tab.session = (await self.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
+        self.session = self_session
+        for domain in ("Page", "Runtime"):
+            await tab.call(f"{domain}.enable")
+        return tab
 
     async def picture(self, path: Path) -> None:
         found = await self.call("Page.captureScreenshot", format="png")
