@@ -80,10 +80,16 @@ def checkout(house: House) -> None:
 
 def questions(house: House) -> None:
     """One prompt for each kind of question."""
-    house.rule("keep the old view", {"ask": [{"question": "Keep the old view for a release?", "header": "View", "options": [
-        {"label": "Keep it", "description": "One release, then drop"}, {"label": "Drop now", "description": "Nobody reads it"}]},
-        {"question": "Which reports should I check?", "header": "Reports", "multi": True, "options": [
-            {"label": "Revenue", "description": ""}, {"label": "VAT", "description": ""}]}]}, {"text": "You said {answer}"})  # fmt: skip
+    views = [
+        {"label": "Keep it", "description": "One release, then drop"},
+        {"label": "Drop now", "description": "Nobody reads it"},
+    ]
+    reports = [{"label": "Revenue", "description": ""}, {"label": "VAT", "description": ""}]
+    asked = [
+        {"question": "Keep the old view for a release?", "header": "View", "options": views},
+        {"question": "Which reports should I check?", "header": "Reports", "multi": True, "options": reports},
+    ]
+    house.rule("keep the old view", {"ask": asked}, {"text": "You said {answer}"})
     house.rule("flaky", {"plan": "# Fix the flaky websocket test\n\n1. Reproduce with 200 runs\n2. Replace `sleep(0.1)` by the "
                "ready event\n3. Run the suite **twice**\n", "if_denied": [{"text": "I plan again: {reason}"}]},
                {"text": "Now in mode {mode}."})  # fmt: skip

@@ -103,7 +103,10 @@ async def test_f09_each_part_of_a_command_is_a_row_with_its_own_verdict_below_th
     rig.checkout(house)
     await at_card(place, tab, "Switch checkout totals")
     assert await tab.text(f"{CARD} .cmd") == f"$ {MIGRATE}"
-    rows = await tab.run(f"[...document.querySelectorAll('{CARD} .parts tbody tr')].map((row) => [row.children[1].querySelector('code').innerText, row.dataset.verdict, row.children[2].innerText])")  # fmt: skip
+    rows = await tab.run(
+        f"[...document.querySelectorAll('{CARD} .parts tbody tr')].map((row) =>"
+        " [row.children[1].querySelector('code').innerText, row.dataset.verdict, row.children[2].innerText])"
+    )
     assert [row[:2] for row in rows] == [
         ["cd db", "allow"],
         ["npm run migrate -- --env local", "ask"],

@@ -23,6 +23,8 @@ class Hub {
   questions = new SvelteMap<string, QuestionView>();
   trouble = $state("");
   heard = $state(0);
+  /** Closed ones that stay until somebody puts them away: words that were typed and not sent stand on them. */
+  held = new Set<string>();
   private stores = new Map<string, SessionStore>();
   private waiting = 0;
   private asking = false;
@@ -96,7 +98,16 @@ class Hub {
     const known = this.questions.get(question.id);
     if (known && known.state !== "open" && question.state === "open") return;
     this.questions.set(question.id, question);
-    if (question.state !== "open") setTimeout(() => this.questions.delete(question.id), RECEIPT);
+    if (question.state !== "open") {
+      setTimeout(() => {
+        if (!this.held.has(question.id)) this.questions.delete(question.id);
+      }, RECEIPT);
+    }
+  }
+
+  putAway(id: string): void {
+    this.held.delete(id);
+    this.questions.delete(id);
   }
 
   // At most a few times a second however much happens, and always once after the last thing.

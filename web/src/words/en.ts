@@ -209,6 +209,7 @@ export const en = {
   q_lost: "The process ended. It won't ask again by itself.",
   q_expired: "It waited too long and was denied.",
   q_undelivered: "The answer was stored; Claude was gone before it got it.",
+  put_away: "Put away",
   your_unsent: "Your unsent version",
   watch_only: "You may watch here, not answer.",
   take_back: "Take back",

@@ -1,4 +1,4 @@
-"""The web door: HTTP API, live socket and the plain page. Refuses whoever has no token, before anything else is looked at."""
+"""The web door: HTTP API, live socket and the page. Refuses whoever has no token, before anything else is looked at."""
 
 from .server import Address, open_web
 

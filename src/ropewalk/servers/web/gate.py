@@ -44,7 +44,8 @@ PAGE_HEADERS = [
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
-        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify",
+        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+        b"trusted-types svelte-trusted-html dompurify",
     ),
 ]
 SECURE = (b"strict-transport-security", b"max-age=31536000")

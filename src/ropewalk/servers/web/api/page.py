@@ -21,7 +21,8 @@ ADDRESSES = ["/", "/signin", "/inbox", "/sessions", "/new", "/more"]
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FOR_EVER = "public, max-age=31536000, immutable"
 NOT_BUILT = (
-    b"<!doctype html><meta charset=utf-8><title>ropewalk</title><p>The page was not built in this clone. Run: <code>make page</code>"
+    b"<!doctype html><meta charset=utf-8><title>ropewalk</title>"
+    b"<p>The page was not built in this clone. Run: <code>make page</code>"
     b"<p>The terminal works without it: <code>ropewalk ls</code>, <code>ropewalk inbox</code>."
 )
 
@@ -48,7 +49,8 @@ def _read(index: Path, _: int) -> bytes:
 @cache
 def _files(folder: Path, _: int) -> dict[str, File]:
     found = {path.name: path for path in folder.iterdir() if path.suffix in KINDS and path.is_file()}
-    return {name: File(KINDS[path.suffix], path.read_bytes(), gzip.compress(path.read_bytes(), 9)) for name, path in found.items()}
+    read = {name: (KINDS[path.suffix], path.read_bytes()) for name, path in found.items()}
+    return {name: File(kind, body, gzip.compress(body, 9)) for name, (kind, body) in read.items()}
 
 
 @get(ADDRESSES, role=ANYONE, include_in_schema=False)  # type: ignore[arg-type]
@@ -62,7 +64,7 @@ async def session_page(session: Name) -> Response[bytes]:
 
 
 @get("/page/{name:str}", role=ANYONE, include_in_schema=False)
-async def page_file(name: str, request: Request[object, object, object]) -> Response[bytes]:
+async def page_file(name: Name, request: Request[object, object, object]) -> Response[bytes]:
     folder = FOLDER / "page"
     found = _files(folder, folder.stat().st_mtime_ns).get(name) if folder.is_dir() else None
     if found is None:
