@@ -28,6 +28,7 @@ export class SessionStore {
   private watching: (() => void) | null = null;
   private lookers = 0;
   private asked = 0;
+  private shown = 0;
 
   constructor(readonly id: string, private readonly hub: Hub) {
     this.log = $state.raw(this.fresh());
@@ -39,7 +40,7 @@ export class SessionStore {
 
   /** Somebody looks at it; the other half is called when they look away. */
   look(): () => void {
-    if (this.lookers++ === 0) void this.begin();
+    if (this.lookers++ === 0) void this.refresh();
     return () => {
       if (--this.lookers > 0) return;
       this.watching?.();
@@ -48,10 +49,8 @@ export class SessionStore {
     };
   }
 
-  private async begin(): Promise<void> {
-    await this.refresh();
-    if (!this.view || this.lookers === 0) return;
-    this.log.seq = Math.max(0, this.view.last_seq - TAIL);
+  private listen(view: SessionView): void {
+    this.log.seq = Math.max(0, view.last_seq - TAIL);
     this.earlier = this.log.seq > 0;
     this.watching = this.hub.live.watch(this.id, () => this.log.seq);
   }
@@ -68,10 +67,12 @@ export class SessionStore {
     const mine = ++this.asked;
     try {
       const found = await ask<Snapshot>("GET", `/sessions/${encodeURIComponent(this.id)}`);
-      if (mine !== this.asked) return;
+      if (mine < this.shown) return; // an answer that was overtaken
+      this.shown = mine;
       this.view = found.session;
       this.queue = found.queue;
       this.problem = "";
+      if (this.lookers && !this.watching) this.listen(found.session);
       for (const question of found.questions) if (!this.hub.questions.has(question.id)) this.hub.keep(question);
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 404) this.problem = problem.message;
