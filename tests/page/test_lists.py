@@ -62,10 +62,11 @@ async def test_f32_questions_are_answered_in_the_inbox_one_after_the_other_by_ke
         await place.talk.question(session)
     await signed_in(place, tab)
     await show(tab, "/inbox")
+    await tab.until(f"document.querySelector('{CARD}')")
+    await tab.run(f"document.querySelector('{CARD} h2').focus()")
     for left in (3, 2, 1):
         await tab.until(f"document.querySelectorAll('{CARD}').length === 1 && document.title.startsWith('({left})')")
         await asyncio.sleep(OLD_ENOUGH)
-        await tab.run(f"document.querySelector('{CARD} h2').focus()")
         await tab.type("a")
         await tab.until(f"!document.title.startsWith('({left})')")
     for session in sessions:

@@ -45,7 +45,7 @@ async def test_nothing_answers_without_a_token_but_the_page_and_the_sign_in(door
     async with door.client(headers={}) as client:
         for path in sorted(paths):
             for method in METHODS:
-                if (method, path) not in WITHOUT_TOKEN:
+                if (method, re.sub(r"/s-one$", "/*", path)) not in WITHOUT_TOKEN:
                     answer = await client.request(method, path, headers={"Connection": "close"})
                     assert answer.status_code == 401, (method, path, answer.status_code)
     assert door.hub.calls == []

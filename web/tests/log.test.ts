@@ -1,16 +1,15 @@
 // The reducer, on event streams as a hub told them.
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import checkout from "./streams/checkout.jsonl?raw";
 import type { AnyEvent } from "../src/api/types";
 import { apply, applyLive, countsOf, Log, type ToolBlock } from "../src/state/log";
 import { rowsOf } from "../src/state/rows";
 
-const recorded = (name: string): AnyEvent[] =>
-  readFileSync(new URL(`./streams/${name}.jsonl`, import.meta.url), "utf8").trim().split("\n").map((line) => JSON.parse(line) as AnyEvent);
+const recorded = checkout.trim().split("\n").map((line) => JSON.parse(line) as AnyEvent);
 const shape = (log: Log): unknown => [[...log.blocks.entries()], [...log.lists.entries()], log.facts, log.seq];
 
 test("history at once, one event at a time, and twice over come to the same", () => {
-  const events = recorded("checkout");
+  const events = recorded;
   const [whole, single, again] = [new Log(), new Log(), new Log()];
   apply(whole, events);
   for (const event of events) apply(single, [event]);
@@ -38,7 +37,7 @@ test("a prompt stands in the talk when it was handed over, not before", () => {
 
 test("what a sub-agent does stands under it, and not in the talk", () => {
   const log = new Log();
-  apply(log, recorded("checkout"));
+  apply(log, recorded);
   const agent = [...log.blocks.values()].find((block): block is ToolBlock => block.kind === "tool" && block.does === "agent")!;
   expect(agent.tools).toBe(1);
   expect(log.lists.get(agent.use)!.length).toBeGreaterThan(0);
@@ -57,7 +56,7 @@ test("words that are being said grow, a gap keeps what is there, and the finishe
 
 test("runs of reading fold into one row behind the next other block; what failed does not", () => {
   const log = new Log();
-  apply(log, recorded("checkout"));
+  apply(log, recorded);
   const rows = rowsOf(log.lists.get("")!, (key) => log.blocks.get(key));
   const folds = rows.filter((row) => "fold" in row);
   expect(folds).toHaveLength(1);

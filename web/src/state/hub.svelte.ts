@@ -70,7 +70,7 @@ class Hub {
 
   async signOut(): Promise<void> {
     await ask("DELETE", "/devices/me").catch(() => undefined);
-    for (const key of Object.keys(localStorage)) if (key.startsWith("draft:")) localStorage.removeItem(key);
+    for (const key of Object.keys(localStorage)) if (/^(draft:|unsent:|new$)/.test(key)) localStorage.removeItem(key);
     this.signedOut("");
   }
 

@@ -96,22 +96,30 @@ export class SessionStore {
 
   async send(text: string, when: "next" | "now"): Promise<void> {
     const action = this.hub.act("prompt", { session: this.id }, { text, when });
-    this.unsent = [...this.unsent, { id: action.id, text, action, problem: "" }];
+    this.hold([...this.unsent, { id: action.id, text, action, problem: "" }]);
     try {
       await action.done;
-      this.unsent = this.unsent.filter((one) => one.id !== action.id);
+      this.hold(this.unsent.filter((one) => one.id !== action.id));
       void this.refresh();
     } catch (problem) {
       const words = (problem as Problem).code === "given_back" ? "" : (problem as Error).message;
-      this.unsent = words
+      this.hold(words
         ? this.unsent.map((one) => (one.id === action.id ? { ...one, problem: words } : one))
-        : this.unsent.filter((one) => one.id !== action.id);
+        : this.unsent.filter((one) => one.id !== action.id));
     }
   }
 
   discard(id: string): void {
     this.unsent.find((one) => one.id === id)?.action.takeBack();
-    this.unsent = this.unsent.filter((one) => one.id !== id);
+    this.hold(this.unsent.filter((one) => one.id !== id));
+  }
+
+  /** Kept on this device, too: after a reload what was not sent is a draft again. */
+  private hold(unsent: Unsent[]): void {
+    this.unsent = unsent;
+    const key = `unsent:${this.id}`;
+    if (unsent.length) localStorage.setItem(key, unsent.map((one) => one.text).join("\n\n"));
+    else localStorage.removeItem(key);
   }
 }
 
