@@ -1,5 +1,10 @@
 // Made by tools/page_types.py from the hub's own structs; `make map` writes it anew.
 
+export interface AllowedPrompt {
+  tool: string;
+  prompt?: string;
+  rule?: string | null;
+}
 export interface Answer {
   behavior: "allow" | "deny";
   updated_input?: Record<string, unknown> | null;
@@ -10,6 +15,11 @@ export interface Answer {
   plan?: "fresh" | "keep_ask" | "keep_edits" | "outline" | "revise" | "stop" | null;
   answers?: Record<string, string> | null;
   notes?: Record<string, string> | null;
+  mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "plan" | null;
+  for_seconds?: number | null;
+  allowed_prompts?: AllowedPrompt[];
+  content?: Record<string, unknown>[] | null;
+  compact?: boolean;
   client_id?: string | null;
 }
 export interface ApiRetried {
@@ -30,6 +40,20 @@ export interface ApiRetried {
 export interface Archive {
   archived?: boolean;
   client_id?: string | null;
+}
+export interface AuditFilter {
+  session?: string | null;
+  tool?: string | null;
+  tool_use?: string | null;
+  behavior?: "allow" | "deny" | null;
+  because?: "built_in" | "cli" | "grant" | "mode" | "person" | "policy" | "rule" | null;
+  who?: string | null;
+  door?: string | null;
+  text?: string | null;
+  since?: number | null;
+  until?: number | null;
+  wildcard?: boolean;
+  outside?: boolean;
 }
 export interface ChangeRule {
   text?: string | null;
@@ -1020,6 +1044,7 @@ export interface ToolFinished {
   cut?: boolean;
   summary?: string;
   by?: string | null;
+  why?: string;
   images?: number;
   session: string;
   seq: number;
@@ -1258,6 +1283,14 @@ export interface Warned {
   process?: string | null;
   line?: number | null;
   part?: number;
+}
+export interface Why {
+  verdict: VerdictView;
+  words: string;
+  rule: RuleView | null;
+  others: number;
+  mode: string;
+  ends_it: string;
 }
 export interface Withdraw {
   client_id?: string | null;
