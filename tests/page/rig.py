@@ -90,9 +90,10 @@ def questions(house: House) -> None:
         {"question": "Which reports should I check?", "header": "Reports", "multi": True, "options": reports},
     ]
     house.rule("keep the old view", {"ask": asked}, {"text": "You said {answer}"})
-    house.rule("flaky", {"plan": "# Fix the flaky websocket test\n\n1. Reproduce with 200 runs\n2. Replace `sleep(0.1)` by the "
-               "ready event\n3. Run the suite **twice**\n", "if_denied": [{"text": "I plan again: {reason}"}]},
-               {"text": "Now in mode {mode}."})  # fmt: skip
+    plan = "# Fix the flaky websocket test\n\n1. Reproduce with 200 runs\n2. Replace `sleep(0.1)` by the ready event\n3. Run **all**\n"
+    wishes = [{"tool": "Bash", "prompt": "npm test"}]
+    step = {"plan": plan, "allowed_prompts": wishes, "if_denied": [{"text": "I plan again: {reason}"}]}
+    house.rule("flaky", step, {"text": "Now in mode {mode}."})
     house.rule("make a file", {"tool": "Bash", "input": {"command": "touch made.txt", "description": "Make a file"}, "ask": True,
                                "if_denied": [{"text": "Refused: {reason}"}]}, {"text": "Made."})  # fmt: skip
     house.rule("edit it", {"tool": "Edit", "input": {"file_path": "{cwd}/src/checkout/total.ts", "old_string": OLD,

@@ -224,6 +224,22 @@ async def test_f21_a_plan_preselects_the_careful_way_and_feedback_keeps_planning
     assert "also CI" in end["text"]
 
 
+async def test_what_a_plan_wishes_is_granted_only_when_it_is_ticked_and_word_for_word(
+    house: House, place: Place, tab: Tab
+) -> None:
+    rig.questions(house)
+    session, question = await at_card(place, tab, "flaky test, plan")
+    wish = f"document.querySelector('{CARD} input[type=checkbox]')"
+    assert await tab.run(f"{wish}.checked") is False
+    assert await tab.text(f"{CARD} .granted") == "Bash(npm test)"
+    await asyncio.sleep(OLD_ENOUGH)
+    await tab.run(f"{wish}.click()")
+    await tab.run(f"document.querySelector('{ALLOW}').click()")
+    await answered(place, question)
+    given = [rule for rule in await place.talk.hub.rules(MIA) if rule.question == question]
+    assert [(rule.text, rule.place) for rule in given] == [("Bash(npm test)", session)]
+
+
 async def test_f19_and_f06_an_edit_is_a_difference_to_the_file_and_its_buttons_are_in_view(
     house: House, place: Place, tab: Tab
 ) -> None:
