@@ -90,7 +90,7 @@ def questions(house: House) -> None:
         {"question": "Which reports should I check?", "header": "Reports", "multi": True, "options": reports},
     ]
     house.rule("keep the old view", {"ask": asked}, {"text": "You said {answer}"})
-    plan = "# Fix the flaky websocket test\n\n1. Reproduce with 200 runs\n2. Replace `sleep(0.1)` by the ready event\n3. Run **all**\n"
+    plan = "# Fix the flaky test\n\n1. Reproduce with 200 runs\n2. Replace `sleep(0.1)` by the ready event\n3. Run **all**"
     wishes = [{"tool": "Bash", "prompt": "npm test"}]
     step = {"plan": plan, "allowed_prompts": wishes, "if_denied": [{"text": "I plan again: {reason}"}]}
     house.rule("flaky", step, {"text": "Now in mode {mode}."})

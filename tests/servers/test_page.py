@@ -87,7 +87,7 @@ class TestInABrowser:
             await tab.until("document.querySelector('#signin-words')?.textContent.includes('ropewalk token new')")
             assert await tab.run("location.hash") == ""
             await tab.run("document.querySelector('#code').focus()")
-            await tab.type((await door.access.new_code("Mia")).code + "\r")
+            await tab.type(f"{(await door.access.new_code('Mia')).code}\r")
             await tab.until(f"{LINK} === 'live'")
 
     async def test_f37_a_lost_hub_is_said_within_two_seconds_and_offline_within_seven(self, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from litestar import MediaType, Request, Response
 
@@ -64,7 +64,7 @@ async def session_page(session: Name) -> Response[bytes]:
 
 
 @get("/page/{name:str}", role=ANYONE, include_in_schema=False)
-async def page_file(name: Name, request: Request[object, object, object]) -> Response[bytes]:
+async def page_file(name: Name, request: Request[Any, Any, Any]) -> Response[bytes]:
     folder = FOLDER / "page"
     found = _files(folder, folder.stat().st_mtime_ns).get(name) if folder.is_dir() else None
     if found is None:
