@@ -53,7 +53,7 @@ test: .venv/.ready lint imports types page-test browser clis demands
 
 check: .venv/.ready lint imports types fast
 
-fast: .venv/.ready
+fast: .venv/.ready page
 	@echo "== fast tests"
 	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest $(SPREAD) -q -m "not real and not slow"
 
