@@ -73,11 +73,22 @@ def prepare(desk: HubDesk, example: str) -> None:
         desk.ropewalk("serve", "--stop")
         return
     assert desk.ropewalk("serve", "--detach").code == 0
+    if "answer" in example or "rules rm" in example:
+        forget_rules(desk)
+    if (taken := re.search(r"rules rm '([^']+)'", example)) and "rules add" not in example:
+        assert desk.ropewalk("rules", "add", "allow", taken[1]).code == 0
     if "answer" in example:
         kind = "chooses" if "--choose" in example else "plans" if "--plan" in example else "asks"
         desk.question(desk.new("--mode", "plan" if kind == "plans" else "default", kind))
     else:
         desk.status(desk.new("lists" if re.search(r"\b(audit|why)\b", example) else "hello"), "idle")
+
+
+def forget_rules(desk: HubDesk) -> None:
+    """Those of examples before it: they would answer what this one is to be asked, or be meant in its place."""
+    for rule in desk.json("rules")["items"]:
+        if rule["source"] == "store":
+            assert desk.ropewalk("rules", "rm", rule["id"]).code == 0
 
 
 @pytest.mark.slow

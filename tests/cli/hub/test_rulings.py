@@ -38,7 +38,7 @@ def own(hub: HubDesk, *words: str) -> list[Json]:
 def test_a_rule_that_is_made_is_listed_and_one_that_is_taken_back_is_not(hub: HubDesk) -> None:
     """ours (F-42, the taking back): by its text, or a start of its id; the next request is asked again"""
     empty = hub.ropewalk("rules")
-    assert empty.code == 0 and "No rules of your own yet" in empty.out and "54 built-in rules" in empty.err
+    assert empty.code == 0 and "No rules of your own yet" in empty.out and "67 built-in rules" in empty.err
     made = hub.ropewalk("rules", "add", "allow", "Bash(npm run lint)", "--in", ".", "--note", "quick")
     assert made.code == 0 and made.out.startswith("saved: allow Bash(npm run lint), ")
     listed = hub.ropewalk("rules", "ls").out
@@ -98,7 +98,7 @@ def test_built_in_rules_are_switched_by_their_names(hub: HubDesk) -> None:
     """ours: one, or both of a kind; what is off is seen in the list"""
     assert hub.ropewalk("rules", "off", "env:read").out == "off: deny Read(//**/.env*)   settings with passwords\n"
     listed = hub.ropewalk("rules")
-    assert "switched off" in listed.out and "53 built-in rules" in listed.err
+    assert "switched off" in listed.out and "66 built-in rules" in listed.err
     assert len(hub.ropewalk("rules", "off", "env").out.splitlines()) == 2
     assert len(hub.ropewalk("rules", "on", "env", "--json").object["items"]) == 2
     assert hub.ropewalk("rules", "--all").out.count("built in") == len(built_in())
