@@ -68,9 +68,7 @@ def _footer(asking: Asking, found: Sequence[RuleView], shown: Sequence[RuleView]
     dim = [ORDER]
     hidden = [one for one in found if one.source == "built_in" and one not in shown]
     if hidden:
-        dim.append(
-            f"{count(len(hidden), 'built-in rule')} besides, that keep secrets and what starts programs and what starts programs: ropewalk rules --all"
-        )
+        dim.append(f"{count(len(hidden), 'built-in rule')} besides, for secrets and what starts programs: ropewalk rules --all")
     for line in dim:
         asking.screen.talk(asking.screen.paint("dim", line))
 
