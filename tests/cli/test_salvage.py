@@ -56,7 +56,7 @@ def beside(database: Path, word: str) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_database_that_rests_is_read_whole_and_its_modes_are_looked_at(desk: Desk, database: Path) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     well = seen(desk)
     assert well["state"] == "ok" and well["words"].startswith("database 0600, ") and well["words"].endswith(", sound")
     database.chmod(0o640)

@@ -134,7 +134,7 @@ async def test_a_newer_schema_is_refused_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", range(len(scripts()) + 1))
 async def test_every_earlier_schema_is_brought_up_to_ours(tmp_path: Path, version: int) -> None:
-    """LESSONS 38: from each version that ever was, 0 being an empty file; then it works, and is as if made new."""
+    """ours: from each version that ever was, 0 being an empty file; then it works, and is as if made new."""
     old = sqlite3.connect(tmp_path / "db", isolation_level=None)
     migrate(old, scripts()[:version])
     old.close()
@@ -186,7 +186,7 @@ def test_a_migration_that_fails_leaves_the_version_before_it() -> None:
 
 
 def test_the_columns_are_those_of_the_structs() -> None:
-    """LESSONS 38: one row model. ``last_seq`` is counted beside its table, ``no`` is the store's own."""
+    """ours: one row model. ``last_seq`` is counted beside its table, ``no`` is the store's own."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection)
     for row in ROWS:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_what_earlier_schemas_held_of_questions_verdicts_and_rules_is_there_in_ours(tmp_path: Path, version: int) -> None:
-    """LESSONS 38: rows are kept, and new columns say what can be known of them"""
+    """ours: rows are kept, and new columns say what can be known of them"""
     with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as old:
         migrate(old, scripts()[:version])
         old.execute(

@@ -28,7 +28,7 @@ def asked(hub: HubDesk, *steps: Json, mode: str = "default") -> str:
 
 
 def test_allow_runs_it_once_and_says_what(hub: HubDesk) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     session = asked(hub, MAKE)
     done = hub.ropewalk("answer", session[:4], "--allow")
     assert (done.code, done.out, done.err) == (0, "allowed once: touch a.txt\n", "")
@@ -125,7 +125,7 @@ def test_without_a_terminal_and_without_a_verdict_it_is_six(hub: HubDesk) -> Non
 
 
 def test_at_a_terminal_the_card_is_shown_and_a_key_answers(hub: HubDesk) -> None:
-    """ours (FACES 3): the same card and keys as in run"""
+    """ours: the same card and keys as in run"""
     session = asked(hub, {**MAKE, "suggestions": []})
     with hub.terminal("answer", session[:5]) as terminal:
         terminal.until("◆ Run a command?")

@@ -61,7 +61,7 @@ async def turn(remote: Remote, desk: HubDesk, prompt: str, answer: Answer | None
 
 
 def test_the_table_the_filters_and_the_files(played: HubDesk) -> None:
-    """ours (FACES 3): newest first; what claude let run by itself says so"""
+    """ours: newest first; what claude let run by itself says so"""
     rows = played.ropewalk("audit").out.splitlines()
     assert len(rows) == 5 and rows[0].split()[0] == "TIME"
     assert "touch it" in rows[1] and "allow" in rows[1] and "allowed by Bash(touch:*)" in rows[1]

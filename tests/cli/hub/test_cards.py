@@ -242,7 +242,7 @@ def asked(hub: HubDesk) -> str:
 
 
 def test_always_with_yes_grants_the_narrowest_offer_in_the_folder(hub: HubDesk) -> None:
-    """ours (FACES 3): what is granted is printed all the same"""
+    """ours: what is granted is printed all the same"""
     session = asked(hub)
     done = hub.ropewalk("answer", session, "--always", "--yes")
     assert (done.code, done.out) == (0, "allowed, and granted Bash(touch a.txt): touch a.txt\n"), done.err
@@ -250,7 +250,7 @@ def test_always_with_yes_grants_the_narrowest_offer_in_the_folder(hub: HubDesk) 
 
 
 def test_a_rule_of_ones_own_and_an_end(hub: HubDesk) -> None:
-    """ours (FACES 3): word for word; one that has no say in it is refused and the question stays"""
+    """ours: word for word; one that has no say in it is refused and the question stays"""
     session = asked(hub)
     refused = hub.ropewalk("answer", session, "--always", "--rule", "Bash(make:*)", "--yes")
     assert refused.code == 2 and "no say in what is asked" in refused.err
@@ -281,7 +281,7 @@ def test_without_a_yes_and_without_a_terminal_nothing_is_granted(hub: HubDesk) -
 
 
 def test_at_a_terminal_a_grant_by_flags_is_asked_for(hub: HubDesk) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     session = asked(hub)
     with hub.terminal("answer", session, "--always") as terminal:
         read = terminal.until("Grant this rule? y/n ›")

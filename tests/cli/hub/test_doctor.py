@@ -26,7 +26,7 @@ def break_root(database: Path, table: str) -> None:
 
 
 def test_a_running_hub_adds_itself_its_database_and_its_runner(hub: HubDesk) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     claude = hub.fake_claude()
     out = hub.ropewalk("doctor", "--cli", claude).out
     assert "✓ hub 0.1.0 on http://127.0.0.1:" in out and "✓ database 0600, " in out and "✓ runner this machine" in out

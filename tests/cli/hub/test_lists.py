@@ -87,7 +87,7 @@ def test_pipes_and_no_color_give_no_escape_codes_and_ascii_no_glyphs(ten: tuple[
 
 
 def test_a_session_is_named_by_its_start_its_folder_or_as_the_last_one(hub: HubDesk) -> None:
-    """ours (FACES 3): four letters or more; `.` is the newest of this folder, `-` the last one used, kept 0600"""
+    """ours: four letters or more; `.` is the newest of this folder, `-` the last one used, kept 0600"""
     first, second = hub.new("one"), hub.new("two")
     assert hub.ropewalk("show", first[:4], "-q").out.strip() == first
     assert hub.ropewalk("show", "-", "-q").out.strip() == first

@@ -15,7 +15,7 @@ MAKE = {"tool": "Bash", "input": {"command": "touch a.txt"}, "ask": True}
 
 
 def test_events_are_lines_with_time_seq_kind_and_words(hub: HubDesk) -> None:
-    """ours (FACES 3): `--after` and `-n` narrow them, `--json` is the API's own shape"""
+    """ours: `--after` and `-n` narrow them, `--json` is the API's own shape"""
     session = hub.new("hello")
     hub.status(session, "idle")
     lines = hub.ropewalk("logs", session).out.splitlines()
@@ -64,7 +64,7 @@ def test_following_goes_on_over_a_killed_hub_without_a_missing_or_doubled_line(h
 
 
 def test_at_a_terminal_a_lost_hub_is_told_in_the_line_that_passes(hub: HubDesk) -> None:
-    """ours (FACES 3): `lost 3 s, trying`"""
+    """ours: `lost 3 s, trying`"""
     session = hub.new("hello")
     hub.status(session, "idle")
     with hub.terminal("logs", "-f", session) as terminal:

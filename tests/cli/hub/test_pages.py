@@ -131,7 +131,7 @@ def test_every_option_stands_on_its_page_and_no_other(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({**HUB_PAGES, **RULINGS_PAGES}))
 def test_a_page_has_five_examples_and_its_exit_codes(name: str) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     page = PAGES[name]
     assert len(EXAMPLE.findall(page)) >= 5 and "\nexit: 0" in page
 

@@ -59,7 +59,7 @@ def test_a_rule_that_is_made_is_listed_and_one_that_is_taken_back_is_not(hub: Hu
 
 @pytest.mark.slow
 def test_a_rule_against_what_a_person_decided_is_read_before_it_is_saved(hub: HubDesk) -> None:
-    """ours (FACES 3): what people said otherwise stands first; nobody's yes is no yes"""
+    """ours: what people said otherwise stands first; nobody's yes is no yes"""
     answered(hub, "lint", "--allow")
     answered(hub, "deploy", "--deny", "not from here")
     tried = hub.ropewalk("rules", "try", "Bash(npm run:*)")

@@ -18,7 +18,7 @@ WORDS = " ".join(f"word{n}" for n in range(200))
 
 
 def test_the_answer_is_stdout_and_talk_is_stderr(hub: HubDesk) -> None:
-    """ours (FACES 3): the line that heads it names the session, and the stand-in; the last one says what it took"""
+    """ours: the line that heads it names the session, and the stand-in; the last one says what it took"""
     hub.script(
         {"thinking": "hm"}, {"tool": "Read", "input": {"file_path": "README.md"}, "result": "a\nb"}, {"text": "Two lines."}
     )
@@ -45,7 +45,7 @@ def test_json_is_one_object_and_stream_json_the_lines_of_claude(hub: HubDesk) ->
 
 
 def test_a_question_is_answered_with_a_key(hub: HubDesk) -> None:
-    """ours (FACES 3): the same card and keys as without a hub"""
+    """ours: the same card and keys as without a hub"""
     hub.script(MAKE, {"text": "Made."})
     with hub.terminal("run", "go") as terminal:
         terminal.until("◆ Run a command?   Make a file")
@@ -113,7 +113,7 @@ def test_choices_are_sent_after_they_were_shown(hub: HubDesk) -> None:
 
 @pytest.mark.parametrize(("policy", "code"), [("deny", 0), ("fail", 6)])
 def test_where_nobody_can_be_asked_the_policy_decides(hub: HubDesk, policy: str, code: int) -> None:
-    """ours (FACES 3): fail leaves the question open for other faces and names it"""
+    """ours: fail leaves the question open for other faces and names it"""
     hub.script({**MAKE, "if_denied": [{"text": "Then not."}]})
     done = hub.ropewalk("run", "--on-question", policy, "go")
     assert done.code == code
@@ -125,7 +125,7 @@ def test_where_nobody_can_be_asked_the_policy_decides(hub: HubDesk, policy: str,
 
 
 def test_by_default_a_question_waits_for_another_face(hub: HubDesk) -> None:
-    """ours (FACES 3)"""
+    """ours"""
     hub.script(MAKE, {"text": "Made."})
     with hub.background("run", "go") as running:
         session = until(lambda: hub.json("inbox")["items"], "question")[0]["session"]
@@ -135,7 +135,7 @@ def test_by_default_a_question_waits_for_another_face(hub: HubDesk) -> None:
 
 
 def test_one_ctrl_c_interrupts_the_turn_and_leaves_the_session(hub: HubDesk) -> None:
-    """ours (FACES 3): exit 130, and the session is ready for the next prompt"""
+    """ours: exit 130, and the session is ready for the next prompt"""
     hub.script({"text": "Working."}, {"wait": 60}, {"text": "Never."})
     hub.env["ROPEWALK_SIM_SPEED"] = "1"
     hub.configure()
@@ -151,7 +151,7 @@ def test_one_ctrl_c_interrupts_the_turn_and_leaves_the_session(hub: HubDesk) -> 
 
 
 def test_two_ctrl_c_stop_the_process(hub: HubDesk) -> None:
-    """ours (FACES 3): within two seconds; the rungs are shown"""
+    """ours: within two seconds; the rungs are shown"""
     hub.script({"text": "Working."}, {"fault": "hang"})
     with hub.terminal("run", "go") as terminal:
         terminal.until("Working.")
@@ -165,7 +165,7 @@ def test_two_ctrl_c_stop_the_process(hub: HubDesk) -> None:
 
 
 def test_a_closed_terminal_leaves_the_session_to_the_hub(hub: HubDesk) -> None:
-    """ours (FACES 3): leaving never stops anything"""
+    """ours: leaving never stops anything"""
     hub.script(MAKE, {"text": "Made."})
     with hub.terminal("run", "go") as terminal:
         terminal.until("a/s/A/d ›")

@@ -42,7 +42,7 @@ def test_without_claude_serve_says_so_and_runs_on(place: HubDesk) -> None:
 
 
 def test_no_hub_is_three_and_says_how_to_start_one(place: HubDesk) -> None:
-    """ours (FACES 3): nothing is started by looking"""
+    """ours: nothing is started by looking"""
     for words in ((), ("ls",), ("inbox",), ("show", "."), ("logs", "-"), ("token", "ls"), ("runner", "ls"), ("stop", "abcd")):
         done = place.ropewalk(*words)
         assert (done.code, done.out) == (3, ""), words
@@ -90,7 +90,7 @@ def test_a_taken_port_is_said(hub: HubDesk) -> None:
 
 
 def test_run_starts_a_hub_in_the_background_and_says_so(place: HubDesk) -> None:
-    """ours (FACES 3): on stderr; the next run finds it"""
+    """ours: on stderr; the next run finds it"""
     done = place.ropewalk("run", "hello")
     assert (done.code, done.out) == (0, "ok\n"), done.err
     assert "starting one in the background" in done.err

@@ -38,7 +38,7 @@ def press_tab(desk: Desk, *words: str) -> list[str]:
 
 
 def test_tab_lists_sessions_with_their_titles_and_completes_the_only_one(hub: HubDesk) -> None:
-    """ours (FACES 3): live ids; a title that looks like a command is only shown."""
+    """ours: live ids; a title that looks like a command is only shown."""
     first, second = hub.new("one `touch gone` $(touch gone)"), hub.new("two")
     shown = press_tab(hub, "ropewalk", "show", "")
     assert sorted(line.split()[0] for line in shown) == sorted([first, second])
@@ -83,7 +83,7 @@ def test_only_plain_ids_reach_a_shell() -> None:
 
 
 def test_a_code_can_be_scanned_where_it_is_asked_for(hub: HubDesk) -> None:
-    """ours (FACES 3): the link that is printed, as blocks; not for programs, not without the letters for it."""
+    """ours: the link that is printed, as blocks; not for programs, not without the letters for it."""
     plain, drawn = hub.ropewalk("token", "new"), hub.ropewalk("token", "new", "--qr")
     assert "█" not in plain.out and drawn.code == 0
     link = drawn.out.splitlines()[1].removeprefix("Open  ")
