@@ -84,7 +84,7 @@ async def test_append_tells_nobody_before_it_returns(store: Store) -> None:
 
 
 async def test_a_change_whose_condition_does_not_hold_fails_its_entry_alone(store: Store) -> None:
-    """PROOF 2, answer once: the second gets a clear no; the entries beside it are unharmed, and no number is used up."""
+    """ours, answer once: the second gets a clear no; the entries beside it are unharmed, and no number is used up."""
     await begin(store)
     await store.append(Entry(rows=[put(question("q"))]))
 
@@ -172,7 +172,7 @@ async def test_a_key_that_is_taken_fails_the_entry(store: Store) -> None:
 
 
 async def test_a_request_is_one_question_of_its_process(store: Store) -> None:
-    """DESIGN 8: request_id unique per process."""
+    """ours: request_id unique per process."""
     await store.append(Entry(rows=[put(QuestionRow(id="a", session="s", process="p", request_id="r"))]))
     with pytest.raises(ConditionFailed):
         await store.append(Entry(rows=[put(QuestionRow(id="b", session="s", process="p", request_id="r"))]))
@@ -234,7 +234,7 @@ async def test_names_that_are_no_columns_are_refused(store: Store) -> None:
 
 
 async def test_a_writer_with_an_older_epoch_is_fenced(store: Store) -> None:
-    """PROOF 2: a hub that was taken over writes nothing."""
+    """ours: a hub that was taken over writes nothing."""
     await begin(store)
     await store.append(Entry(session="s", epoch=1, events=said("mine")))
     assert await store.raise_epochs("the next hub") == {"s": 2}
@@ -251,7 +251,7 @@ async def test_a_writer_with_an_older_epoch_is_fenced(store: Store) -> None:
 
 
 async def test_a_line_heard_again_is_stored_once(store: Store) -> None:
-    """PROOF 2, lines exactly once: a runner replays what it was not told is stored."""
+    """ours, lines exactly once: a runner replays what it was not told is stored."""
     await begin(store)
     rows = [Change("session", {"id": "s"}, {"tries": Plus(1)})]
     for n in (1, 2, 3):
@@ -275,7 +275,7 @@ async def test_a_line_heard_twice_before_the_first_is_stored_is_stored_once(stor
 
 
 async def test_a_replay_of_events_whose_line_is_not_kept_is_known_too(store: Store) -> None:
-    """DESIGN 8: unique (process, line_no, part); and a line that left no event is known by itself."""
+    """ours: unique (process, line_no, part); and a line that left no event is known by itself."""
     await begin(store)
     for _ in range(2):
         await store.append(Entry(session="s", events=said("a", "b"), process="p", line_no=5, keep=True))
@@ -333,7 +333,7 @@ LIMITS = [2**63 - 1, 2**63, 2**64, 10**40, -(2**63), -(10**40)]
 
 @pytest.mark.parametrize("number", LIMITS)
 async def test_any_integer_can_be_stored(store: Store, number: int) -> None:
-    """PROOF 0.2: sqlite3 raises on integers from 2^63 on."""
+    """ours: sqlite3 raises on integers from 2^63 on."""
     await begin(store)
     await store.append(
         Entry(session="s", events=said("n", number=number), rows=[Change("session", {"id": "s"}, {"added": number})])
@@ -346,7 +346,7 @@ async def test_any_integer_can_be_stored(store: Store, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud83d", "x\ude00y", "é\ud800", "\ud83d\ude00", "\ud800" * 3])
 async def test_any_text_can_be_stored(store: Store, text: str) -> None:
-    """PROOF 0.2: sqlite3 raises on a lone surrogate, SQLite's length() stops at NUL."""
+    """ours: sqlite3 raises on a lone surrogate, SQLite's length() stops at NUL."""
     await begin(store)
     change = Change("session", {"id": "s"}, {"title": text, "tags": [text, "tag"]})
     rows: list[RowChange] = [change, put(SeenRow(person=text, session="s"))]

@@ -222,7 +222,7 @@ async def conversation(store: Store) -> None:
 
 
 async def test_a_conversation_comes_back_in_its_order(store: Store) -> None:
-    """DESIGN 9: a Connection is rebuilt from the stored lines of both directions."""
+    """ours: a Connection is rebuilt from the stored lines of both directions."""
     await conversation(store)
     lines = [(line.dir, line.n, line.raw) async for line in store.conversation("p")]
     assert lines == [
@@ -235,7 +235,7 @@ async def test_a_conversation_comes_back_in_its_order(store: Store) -> None:
 
 
 async def test_the_wire_of_a_session_is_paged_over_its_processes(store: Store) -> None:
-    """DESIGN 7: /lines?after=&dir=."""
+    """ours: /lines?after=&dir=."""
     await conversation(store)
     everything = await store.lines("s")
     assert [line.process for line in everything] == ["p"] * 6 + ["p2"] * 2
@@ -314,7 +314,7 @@ async def test_search_finds_words_and_takes_none_as_syntax(store: Store, words: 
 
 
 async def test_search_can_be_narrowed(store: Store) -> None:
-    """FACES 2.11: in, tool, from, to."""
+    """ours: in, tool, from, to."""
     await library(store)
     assert await found(store, "migrate", session="s") == [("s", 3), ("s", 1)]
     assert await found(store, "migrate", tool="bash") == [("s", 1)]
@@ -362,7 +362,7 @@ async def test_usage_is_summed_and_unknown_costs_are_said(store: Store) -> None:
 
 
 async def test_what_happened_while_away(store: Store) -> None:
-    """DESIGN 7: /events/summary?after=."""
+    """ours: /events/summary?after=."""
     await begin(store, "s", "p", changed_at=9.0)
     await begin(store, "t", "q", changed_at=2.0)
     for at in (1.0, 6.0, 7.0):

@@ -51,7 +51,7 @@ def test_adding_a_command_never_takes_parts_away(text: str, operator: str) -> No
 )
 @settings(deadline=None)
 def test_however_a_word_is_quoted_it_is_the_same_word(text: str) -> None:
-    """PROOF 0.3: a word can be spelled in many ways."""
+    """ours: a word can be spelled in many ways."""
     single = "'" + text.replace("'", "'\\''") + "'"
     double = '"' + "".join("\\" + char if char in '"\\$`' else char for char in text) + '"'
     for spelled in (single, double):

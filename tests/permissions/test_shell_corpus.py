@@ -54,7 +54,7 @@ def test_what_bash_could_read_otherwise_is_a_doubt_and_its_programs_are_still_se
 
 @pytest.mark.parametrize("cases", classes("danger"))
 def test_options_that_write_or_run_are_named(cases: list[list[Any]]) -> None:
-    """PROOF 0.3: a prefix rule needs knowledge of its program's dangerous options, or asks."""
+    """ours: a prefix rule needs knowledge of its program's dangerous options, or asks."""
 
     def judge(script: Script, word: str) -> str:
         named = [each for part in script.parts for each in part.danger_words]

@@ -27,7 +27,7 @@ async def test_a_session_is_made_listed_and_shown(door: Door) -> None:
 
 @pytest.mark.parametrize("place", ["field", "header"])
 async def test_a_repeated_client_id_is_the_same_action_and_under_another_body_refused(door: Door, place: str) -> None:
-    """ours: DESIGN 7, LESSONS 29."""
+    """ours"""
     async with door.client() as client:
 
         async def send(text: str) -> Any:
@@ -49,7 +49,7 @@ async def test_the_field_counts_more_than_the_header_and_both_must_be_a_name(doo
 
 
 async def test_a_control_request_takes_any_field_beside_its_subtype(door: Door) -> None:
-    """ours: DESIGN 7: {subtype, …}."""
+    """ours: {subtype, …}."""
     async with door.client() as client:
         body = {"subtype": "mcp_set_servers", "servers": {"a": {}}, "within": 5, "client_id": "x"}
         assert (await client.post(f"{SESSION}/control", json=body)).status_code == 200

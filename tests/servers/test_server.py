@@ -39,7 +39,7 @@ async def test_another_address_without_encryption_is_refused_in_words(door: Door
 
 
 async def test_a_port_that_is_taken_is_named_with_what_to_do(door: Door) -> None:
-    """ours: FACES 3."""
+    """ours"""
     with pytest.raises(UsageError, match=rf"port {door.address.port} .* --port 0"):
         async with open_web(door.hub, door.access, Config(home=door.config.home, port=door.address.port)):
             pass

@@ -36,7 +36,7 @@ async def ids(lines: AsyncIterator[str], count: int) -> list[int]:
 
 
 async def test_a_stream_tells_what_was_and_what_happens_with_the_seq_as_id(door: Door) -> None:
-    """ours: DESIGN 7."""
+    """ours"""
     door.hub.tell("s-one", "one", "two")
     async with reading(door) as lines:
         assert await ids(lines, 2) == [1, 2]
@@ -69,7 +69,7 @@ async def test_a_stream_of_nothing_is_a_problem(door: Door) -> None:
 
 
 async def test_a_silent_stream_shows_that_it_lives(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ours: LESSONS 50; the interval is shortened here and at most 15 s there."""
+    """ours: the interval is shortened here and at most 15 s there."""
     assert sse.KEEP_ALIVE <= 15
     monkeypatch.setattr(sse, "KEEP_ALIVE", 0.1)
     async with reading(door) as lines, asyncio.timeout(GUARD):
@@ -97,7 +97,7 @@ async def _block(lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 async def test_leaving_unsubscribes(door: Door) -> None:
-    """ours: LESSONS 50."""
+    """ours"""
     async with reading(door) as lines:
         await anext(lines)
         assert len(door.hub.ears["s-one"]) == 1

@@ -253,7 +253,7 @@ async def test_a_fault_of_our_own_lets_nobody_wait_for_ever(tmp_path: Path) -> N
 
 
 async def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    """LESSONS 25: every later call fails at once with the reason."""
+    """ours: every later call fails at once with the reason."""
     async with open_store(tmp_path / "db") as store:
         await begin(store)
     for keep in (True, False):
